@@ -1,0 +1,132 @@
+package kinds
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// Kind describes one resource. Only GroupVersion, Kind, Resource, New and
+// NewList are required; every hook may be nil. Typed rules are fitted into the
+// hooks by the adapters in hooks.go (defaults, check, checkUpdate, ...).
+type Kind struct {
+	// GroupVersion is the served and stored version.
+	GroupVersion schema.GroupVersion
+	// Kind is the name of the Go type, e.g. "Pod".
+	Kind string
+	// Resource is the plural, e.g. "pods".
+	Resource string
+	// Singular is Kind in lower case if empty.
+	Singular string
+	// ShortNames and Categories are what kubectl accepts besides, e.g. "po", "all".
+	ShortNames, Categories []string
+	// Namespaced says that objects live in a namespace.
+	Namespaced bool
+
+	// New and NewList make empty values of the k8s.io/api types.
+	New, NewList func() runtime.Object
+	// Hub is set where the kind shares the store of another one: it is that
+	// kind's Go type, and AddConversions turns one into the other.
+	Hub *Hub
+	// Virtual kinds are answered, not stored (TokenReview and the like): the
+	// server is handed their storage from elsewhere.
+	Virtual bool
+
+	// HasStatus gives the kind a status subresource; the main resource then
+	// ignores changes of status and the subresource all others.
+	HasStatus bool
+	// ResetOnStatus are further fields, beyond spec, that a write to status leaves as they
+	// were, e.g. "data". Metadata labels and annotations are kept to what
+	// KeepMetaOnStatus says.
+	ResetOnStatus []string
+	// NoGeneration keeps metadata.generation at zero, as for ConfigMaps and Nodes.
+	// Otherwise it is 1 at creation and grows when anything but metadata and
+	// status changes, if the kind HasStatus.
+	NoGeneration bool
+
+	// Default fills what the request left out. It runs on every decode, of
+	// requests and of stored data, and must be idempotent.
+	Default func(obj runtime.Object)
+	// PrepareCreate and PrepareUpdate run after admission and before validation. Status is
+	// reset by the registry before PrepareCreate (kind HasStatus), and restored
+	// from old before PrepareUpdate.
+	PrepareCreate func(ctx context.Context, obj runtime.Object)
+	PrepareUpdate func(ctx context.Context, obj, old runtime.Object)
+	// PrepareStatus runs on writes to the status subresource, after everything
+	// but status and metadata was restored from old.
+	PrepareStatus func(ctx context.Context, obj, old runtime.Object)
+	// Validate, ValidateUpdate and ValidateStatus judge a write; metadata is
+	// the registry's business (name form included, see NameFn), the rest theirs.
+	Validate       func(ctx context.Context, obj runtime.Object) field.ErrorList
+	ValidateUpdate func(ctx context.Context, obj, old runtime.Object) field.ErrorList
+	ValidateStatus func(ctx context.Context, obj, old runtime.Object) field.ErrorList
+	// Warnings are texts for the client that do not refuse the write; old is nil on creation.
+	Warnings func(ctx context.Context, obj, old runtime.Object) []string
+
+	// GracefulDelete decides whether a delete waits, and for how long: it sets
+	// options.GracePeriodSeconds, which must not be nil afterwards.
+	GracefulDelete func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
+	// ReturnDeleted answers a delete with the object instead of a Status.
+	ReturnDeleted bool
+	// OrphanDependents is the default propagation of a delete (ReplicationController).
+	OrphanDependents bool
+	// AllowCreateOnUpdate lets PUT create the object (Lease, Endpoints, Node-less kinds).
+	AllowCreateOnUpdate bool
+	// RequireVersionOnUpdate refuses a PUT without resourceVersion.
+	RequireVersionOnUpdate bool
+	// TTL in seconds after which the store drops the object; 0 keeps it.
+	TTL func(obj runtime.Object) uint64
+
+	// Fields are the selectable fields besides metadata.name and
+	// metadata.namespace, with their values for obj. It must return the same keys for every
+	// object, an empty one included.
+	Fields func(obj runtime.Object) fields.Set
+	// Trigger names one of Fields for which watches are indexed, e.g. "spec.nodeName".
+	Trigger string
+	// NoWatchCache serves lists and watches straight from etcd (Events).
+	NoWatchCache bool
+
+	// Columns and Row make a Table, without Row only name and age are shown.
+	Columns []metav1.TableColumnDefinition
+	Row     func(obj runtime.Object) ([]any, error)
+
+	// Subresources besides status, by name, made from the store of the kind.
+	Subresources map[string]func(Stores) rest.Storage
+	// StoredOnly marks kinds that nothing acts on yet: a create is answered
+	// with a Warning, if the server is set so.
+	StoredOnly bool
+}
+
+// Hub names the kind whose store is shared, and converts to and from its type.
+type Hub struct {
+	// Of is the group and resource that owns the store.
+	Of schema.GroupResource
+	// AddConversions registers conversions between the two Go types.
+	AddConversions func(*runtime.Scheme) error
+}
+
+// Stores is what a subresource may reach: the store of its own kind and of all others.
+type Stores struct {
+	// Own is the store of the kind that the subresource belongs to.
+	Own *genericregistry.Store
+	// Status is Own with the status strategy; nil if the kind has no status.
+	Status *genericregistry.Store
+	// Of finds the store of any stored kind, nil if there is none.
+	Of func(schema.GroupResource) *genericregistry.Store
+}
+
+// GroupResource is the key under which the kind is stored.
+func (k Kind) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: k.GroupVersion.Group, Resource: k.Resource}
+}
+
+// GroupVersionKind is the kind's full name.
+func (k Kind) GroupVersionKind() schema.GroupVersionKind {
+	return k.GroupVersion.WithKind(k.Kind)
+}
