@@ -41,10 +41,6 @@ type Kind struct {
 	// HasStatus gives the kind a status subresource; the main resource then
 	// ignores changes of status and the subresource all others.
 	HasStatus bool
-	// ResetOnStatus are further fields, beyond spec, that a write to status leaves as they
-	// were, e.g. "data". Metadata labels and annotations are kept to what
-	// KeepMetaOnStatus says.
-	ResetOnStatus []string
 	// NoGeneration keeps metadata.generation at zero, as for ConfigMaps and Nodes.
 	// Otherwise it is 1 at creation and grows when anything but metadata and
 	// status changes, if the kind HasStatus.
@@ -61,8 +57,9 @@ type Kind struct {
 	// PrepareStatus runs on writes to the status subresource, after everything
 	// but status and metadata was restored from old.
 	PrepareStatus func(ctx context.Context, obj, old runtime.Object)
-	// Validate, ValidateUpdate and ValidateStatus judge a write; metadata is
-	// the registry's business (name form included, see NameFn), the rest theirs.
+	// Validate, ValidateUpdate and ValidateStatus judge a write, metadata
+	// included (names have another form for each kind). A kind without them
+	// gets the library's check that metadata is sound and nothing more.
 	Validate       func(ctx context.Context, obj runtime.Object) field.ErrorList
 	ValidateUpdate func(ctx context.Context, obj, old runtime.Object) field.ErrorList
 	ValidateStatus func(ctx context.Context, obj, old runtime.Object) field.ErrorList

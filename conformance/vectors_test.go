@@ -1,0 +1,113 @@
+package conformance_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// vectorsDir replaces the recordings that come with the repository.
+var vectorsDir = flag.String("vectors", "", "folder of *.jsonl vectors to run instead of testdata")
+
+// schemaKeys tells what a vector is for: the field that only its schema has.
+var schemaKeys = map[string]string{"api": "steps", "scheduling": "objects"}
+
+// loadFamilies returns the vectors of one schema ("api" or "scheduling") by
+// family, in file order: testdata/<sub>/*.jsonl.gz, or with -vectors DIR every
+// *.jsonl in DIR/<sub> and, by the look of its lines, in DIR itself.
+func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
+	t.Helper()
+	var files []string
+	if *vectorsDir == "" {
+		files = glob(t, filepath.Join("testdata", sub, "*.jsonl.gz"))
+	} else {
+		files = append(glob(t, filepath.Join(*vectorsDir, "*.jsonl")), glob(t, filepath.Join(*vectorsDir, sub, "*.jsonl"))...)
+	}
+	families := map[string][]json.RawMessage{}
+	for _, file := range files {
+		for _, line := range readLines(t, file) {
+			var keys map[string]json.RawMessage
+			if err := json.Unmarshal(line, &keys); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if keys[schemaKeys[sub]] == nil {
+				break // another schema: the whole file is
+			}
+			var family string
+			_ = json.Unmarshal(keys["family"], &family)
+			if family == "" {
+				family = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl")
+			}
+			families[family] = append(families[family], line)
+		}
+	}
+	return families
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(files)
+	return files
+}
+
+// readLines returns the non-empty lines of a file, which may be compressed.
+func readLines(t *testing.T, file string) [][]byte {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(file, ".gz") {
+		if r, err = gzip.NewReader(f); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	var lines [][]byte
+	br := bufio.NewReaderSize(r, 1<<20)
+	for {
+		line, err := br.ReadBytes('\n')
+		if line = slices.Clone(line); len(strings.TrimSpace(string(line))) > 0 {
+			lines = append(lines, line)
+		}
+		if err == io.EOF {
+			return lines
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+}
+
+// A row of the table in docs/divergence.md that starts with an id in backquotes.
+var divergentRow = regexp.MustCompile("(?m)^\\| *`([^`]+)` *\\|")
+
+// divergent returns the ids of vectors that differ on purpose.
+func divergent(t *testing.T) map[string]bool {
+	t.Helper()
+	ids := map[string]bool{}
+	text, err := os.ReadFile(filepath.Join("..", "docs", "divergence.md"))
+	if os.IsNotExist(err) {
+		return ids
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range divergentRow.FindAllSubmatch(text, -1) {
+		ids[string(m[1])] = true
+	}
+	return ids
+}
