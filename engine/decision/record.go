@@ -1,0 +1,93 @@
+package decision
+
+// Outcome is how an attempt ended.
+type Outcome uint8
+
+// The outcomes of conformance/scheduling.
+const (
+	Scheduled  Outcome = iota
+	Infeasible         // "unschedulable"
+	Gated
+	Ignored
+	Skipped
+	Errored
+)
+
+// String is the outcome's word.
+func (o Outcome) String() string {
+	return [...]string{"scheduled", "unschedulable", "gated", "ignored", "skipped", "error"}[o]
+}
+
+// Verdict is a rejection: by which rule, curable by removing pods or not, why.
+// The zero Verdict is "fits".
+type Verdict struct {
+	Rule    Rule
+	Code    Code
+	Reasons []Reason
+}
+
+// Fits says that nothing was rejected.
+func (v *Verdict) Fits() bool { return v.Code == Fits }
+
+// Record is a whole decision: every node's verdict and scores. The plain path
+// makes it; it costs time and memory in the size of the cluster.
+type Record struct {
+	Pod      string // namespace/name
+	UID      string
+	Revision uint64 // of the cluster state that it was made on
+	Profile  string
+	Outcome  Outcome
+	Error    string // when Errored
+
+	PreEnqueue *Verdict // when Gated
+	PreFilter  *Verdict // refused all nodes at once; Nodes is empty then
+	// Narrowed: PreFilter limited the search to PreFilterNodes (maybe none).
+	Narrowed       bool
+	PreFilterNodes []string
+	// NominatedFirst: the nominated node passed and was taken without looking at
+	// others; Nodes holds only that one.
+	NominatedFirst bool
+
+	Nodes  []NodeRecord // in the order of node names
+	Top    []string     // names of the nodes with the highest total, sorted
+	Choice string       // the one taken, by the tie rule
+	// Rejectors are the rules that rejected, for the queue.
+	Rejectors RuleSet
+}
+
+// NodeRecord is one node's part of a Record.
+type NodeRecord struct {
+	Name    string
+	Verdict Verdict
+	Scores  []Score // of feasible nodes, in rule order; rules that had nothing to score are absent
+	Total   int64
+}
+
+// Score is a rule's points on a node, normalised to 0..100 and times weight.
+type Score struct {
+	Rule   Rule
+	Points int64
+}
+
+// Summary is what a decision leaves behind at a cost independent of the
+// cluster's size.
+type Summary struct {
+	Outcome   Outcome
+	Error     string
+	Choice    string // node name when Scheduled
+	Total     int64
+	Feasible  int
+	Nodes     int      // nodes in the cluster
+	Verdict   *Verdict // PreEnqueue's or PreFilter's, if one of them ended it
+	Counts    []Count  // nodes per rule and reason, when Infeasible
+	Rejectors RuleSet
+	Revision  uint64
+}
+
+// Count is how many nodes were rejected with a reason.
+type Count struct {
+	Rule   Rule
+	Code   Code
+	Reason Reason // Why and Subject only
+	Nodes  int
+}

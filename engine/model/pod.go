@@ -1,0 +1,162 @@
+package model
+
+import "time"
+
+// Pod is what scheduling reads of a pod: its identity, where it is, and the
+// shared specification.
+type Pod struct {
+	Namespace, Name string
+	UID             string
+	Labels          Labels
+	Spec            *PodSpec
+
+	NodeName  string // where it is bound; empty while pending
+	Nominated string // status.nominatedNodeName
+
+	Created  time.Time
+	Started  time.Time // status.startTime; zero when unknown ("now" to preemption)
+	Deleting bool      // deletionTimestamp is set
+	Grace    int64     // seconds it may take to die once it is deleting
+	Phase    Phase
+	Ready    bool // condition Ready is True
+
+	// Owner is the controlling owner reference; zero when there is none.
+	Owner Owner
+	// Disrupted is the reason of a DisruptionTarget condition that is True.
+	Disrupted string
+	// Unscheduled is the reason of the PodScheduled=False condition, so that a
+	// shell needs not write again what is already there.
+	Unscheduled string
+
+	ResourceVersion string
+}
+
+// Key is "namespace/name".
+func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
+
+// Finished says that the pod has run to its end and takes no room any more.
+func (p *Pod) Finished() bool { return p.Phase == Succeeded || p.Phase == Failed }
+
+// Phase is a pod's phase.
+type Phase uint8
+
+// The phases of a pod.
+const (
+	Pending Phase = iota
+	Running
+	Succeeded
+	Failed
+	UnknownPhase
+)
+
+// Owner is a controlling owner reference.
+type Owner struct {
+	APIVersion, Kind, Name, UID string
+}
+
+// PodSpec is everything of a specification that placement, admission and
+// preemption read. Equal specifications share one value.
+type PodSpec struct {
+	SchedulerName string
+	Priority      int32
+	NeverPreempts bool // preemptionPolicy: Never
+
+	// Requests are the effective ones: the larger of the sum of containers and
+	// sidecars and the peak of the init containers, plus overhead; pod-level
+	// resources override; while a resize is in flight the larger of spec,
+	// allocated and actual.
+	Requests Requests
+	// Scoring are Requests with 100m CPU and 200MiB for each container that asks
+	// for none, which only scoring counts.
+	Scoring Requests
+	// BestEffort: no container asks for cpu or memory, nor limits them.
+	BestEffort bool
+
+	NodeSelector NodeSelector
+	Tolerations  []Toleration
+	Ports        []HostPort
+
+	Affinity              []PodTerm
+	AntiAffinity          []PodTerm
+	PreferredAffinity     []WeightedPodTerm
+	PreferredAntiAffinity []WeightedPodTerm
+
+	Spread []SpreadConstraint
+
+	// Images are the normalised names of the images that score ImageLocality:
+	// of containers, init containers and image volumes, one entry a use.
+	Images []string
+	// ImageContainers is the number that scales ImageLocality's thresholds.
+	ImageContainers int
+
+	Claims []PodClaim
+	Disks  []Disk
+
+	Gates           []string // scheduling gates, in order
+	ResourceClaims  []PodResourceClaim
+	SchedulingGroup string   // podGroupName; empty when none
+	Features        []string // node features that the pod needs, sorted
+
+	Faults []Fault
+}
+
+// Fault is a malformed part of an accepted object.
+type Fault struct {
+	Where   FaultPlace
+	Path    string // e.g. "spec.affinity.podAffinity...[0].labelSelector"
+	Message string // kube-scheduler's words
+}
+
+// FaultPlace says which rule stumbles over a Fault.
+type FaultPlace uint8
+
+// The places of faults.
+const (
+	FaultPodAffinity       FaultPlace = iota // a required or preferred inter-pod term's selector
+	FaultSpread                              // a spread constraint's selector
+	FaultPreferredNode                       // a preferred node affinity term
+	FaultRequiredNode                        // a required node affinity term
+	FaultRequests                            // a quantity
+	FaultResourceClaimName                   // a claim reference
+)
+
+// HostPort is a port of the node that a container takes.
+type HostPort struct {
+	IP       string // "0.0.0.0" when not given
+	Protocol string // TCP, UDP, SCTP
+	Port     int32
+}
+
+// PodClaim is a volume that refers to a PersistentVolumeClaim.
+type PodClaim struct {
+	Volume    string // name of the volume
+	Claim     string // name of the claim, in the pod's namespace
+	Ephemeral bool   // generic ephemeral volume: the claim must be owned by the pod
+}
+
+// Disk is a volume of one of the legacy in-tree kinds whose sharing
+// VolumeRestrictions checks.
+type Disk struct {
+	Kind     DiskKind
+	ID       string   // GCE pdName, AWS volume id, iSCSI iqn, RBD pool/image
+	Monitors []string // RBD only
+	ReadOnly bool
+}
+
+// DiskKind tells the legacy kinds apart.
+type DiskKind uint8
+
+// The legacy kinds.
+const (
+	GCEDisk DiskKind = iota
+	AWSDisk
+	ISCSIDisk
+	RBDDisk
+)
+
+// PodResourceClaim is an entry of spec.resourceClaims.
+type PodResourceClaim struct {
+	Name     string // of the entry
+	Claim    string // resourceClaimName, or empty
+	Template string // resourceClaimTemplateName, or empty
+}

@@ -1,0 +1,51 @@
+package model
+
+import "strings"
+
+// Requests are amounts of resources: asked for by a pod, used on a node, or
+// allocatable there.
+type Requests struct {
+	MilliCPU  int64 // thousandths of a core
+	Memory    int64 // bytes
+	Ephemeral int64 // bytes of ephemeral storage
+	Scalars   []Scalar
+}
+
+// Scalar is an amount of an extended resource or of huge pages (bytes).
+type Scalar struct {
+	Name   string
+	Amount int64
+}
+
+// Scalar returns the amount of the named scalar resource, 0 when absent.
+func (r *Requests) Scalar(name string) int64 {
+	for i := range r.Scalars {
+		if r.Scalars[i].Name == name {
+			return r.Scalars[i].Amount
+		}
+	}
+	return 0
+}
+
+// IsZero says that nothing is asked for.
+func (r *Requests) IsZero() bool {
+	if r.MilliCPU != 0 || r.Memory != 0 || r.Ephemeral != 0 {
+		return false
+	}
+	for i := range r.Scalars {
+		if r.Scalars[i].Amount != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Extended says whether a resource name is an extended one (it has a domain
+// that is not kubernetes.io), as opposed to cpu, memory, hugepages-*.
+func Extended(name string) bool {
+	domain, _, ok := strings.Cut(name, "/")
+	if !ok || strings.HasPrefix(name, "requests.") {
+		return false
+	}
+	return domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
+}

@@ -1,0 +1,107 @@
+package model
+
+// PersistentVolume is what scheduling reads of a volume.
+type PersistentVolume struct {
+	Name      string
+	Labels    Labels
+	Class     string
+	Capacity  int64 // bytes
+	Modes     AccessModes
+	Block     bool        // volumeMode Block
+	Affinity  *NodeAffine // nil: no constraint
+	Claim     ClaimRef    // who has it; zero when free
+	Phase     string
+	Driver    string // CSI driver, or what in-tree migration translates to
+	Handle    string // CSI volume handle
+	Deleting  bool
+	DiskKind  *Disk             // legacy source, when it is one
+	Migrated  bool              // in-tree volume handled through CSI migration
+	ClassAttr string            // volumeAttributesClassName
+	Notes     map[string]string // annotations that binding reads
+}
+
+// NodeAffine is a volume's required node affinity: alternatives.
+type NodeAffine struct{ Terms []NodeTerm }
+
+// ClaimRef names the claim of a volume.
+type ClaimRef struct{ Namespace, Name, UID string }
+
+// AccessModes is a set of access modes.
+type AccessModes uint8
+
+// The access modes.
+const (
+	ReadWriteOnce AccessModes = 1 << iota
+	ReadOnlyMany
+	ReadWriteMany
+	ReadWriteOncePod
+)
+
+// PersistentVolumeClaim is what scheduling reads of a claim.
+type PersistentVolumeClaim struct {
+	Namespace, Name, UID string
+	Labels               Labels
+	// Class is storageClassName; nil when the field is absent.
+	Class           *string
+	Volume          string // volumeName
+	Bound           bool   // annotation pv.kubernetes.io/bind-completed
+	Node            string // annotation volume.kubernetes.io/selected-node
+	Request         int64  // bytes
+	Modes           AccessModes
+	Block           bool
+	Selector        *Selector // nil: any volume
+	Lost            bool      // phase Lost
+	Deleting        bool
+	Owner           Owner // controller
+	ClassAttr       string
+	ResourceVersion string
+}
+
+// StorageClass is what scheduling reads of a class.
+type StorageClass struct {
+	Name        string
+	Provisioner string
+	// WaitForFirstConsumer delays binding until a pod needs the claim.
+	WaitForFirstConsumer bool
+	// Topologies restrict where volumes may be made; none: anywhere.
+	Topologies []NodeTerm
+}
+
+// CSINode is a node's installed drivers.
+type CSINode struct {
+	Name     string
+	Drivers  []CSINodeDriver
+	Migrated []string // in-tree plugins handled through CSI
+}
+
+// CSINodeDriver is one driver of a CSINode.
+type CSINodeDriver struct {
+	Name         string
+	NodeID       string
+	TopologyKeys []string
+	// Limit is the number of volumes that can be attached; negative: no limit.
+	Limit int64
+}
+
+// CSIDriver is what scheduling reads of a driver.
+type CSIDriver struct {
+	Name string
+	// StorageCapacity: CSIStorageCapacity objects must be consulted.
+	StorageCapacity bool
+	// PreventPodSchedulingIfMissing rejects nodes that lack the driver.
+	PreventPodSchedulingIfMissing bool
+}
+
+// CSIStorageCapacity is the free capacity of a class in a topology segment.
+type CSIStorageCapacity struct {
+	Namespace, Name string
+	Class           string
+	Topology        *Selector // nil matches no node
+	Capacity        *int64    // bytes; nil is unknown
+	MaxSize         *int64    // bytes
+}
+
+// VolumeAttachment is a volume attached, or being attached, to a node.
+type VolumeAttachment struct {
+	Name, Attacher, Node, Volume string
+}
