@@ -1,0 +1,6 @@
+// Package archtest holds the rules of the house as tests: which room may import
+// which, that the engine is pure, how long files and functions may be, who may
+// link the API server, and that each room says what it is for.
+//
+// A rule is changed here and in ARCHITECTURE.md together, or not at all.
+package archtest

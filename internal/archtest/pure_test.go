@@ -1,0 +1,140 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+	"testing"
+)
+
+// pureImports is what ranks 0 to 3 may use of the standard library.
+var pureImports = map[string]bool{
+	"fmt": true, "errors": true, "time": true, "slices": true, "maps": true, "cmp": true, "iter": true, "sort": true,
+	"strings": true, "strconv": true, "math": true, "math/bits": true, "container/heap": true, "bytes": true,
+}
+
+// impureCalls are functions of allowed packages that reach outside.
+var impureCalls = map[string]string{
+	"time.Now": "time arrives as an argument", "time.Since": "time arrives as an argument",
+	"time.Until": "time arrives as an argument", "time.After": "timers belong to a shell",
+	"time.AfterFunc": "timers belong to a shell", "time.Sleep": "timers belong to a shell",
+	"time.NewTimer": "timers belong to a shell", "time.NewTicker": "timers belong to a shell",
+	"fmt.Print": "words belong to explain", "fmt.Println": "words belong to explain", "fmt.Printf": "words belong to explain",
+}
+
+func engineFiles(t *testing.T) []*file {
+	var out []*file
+	for _, f := range house(t) {
+		if strings.HasPrefix(f.pkg, "engine/") && !f.test {
+			out = append(out, f)
+		}
+	}
+	if len(out) < 10 {
+		t.Fatalf("only %d engine files found", len(out))
+	}
+	return out
+}
+
+func TestEngineImportsAreFew(t *testing.T) {
+	for _, f := range engineFiles(t) {
+		for _, imp := range f.imports() {
+			if !pureImports[imp] && !strings.HasPrefix(imp, Module+"/engine/") {
+				t.Errorf("%s/%s imports %s: the engine does no I/O, keeps no lock and knows no Kubernetes", f.pkg, f.name, imp)
+			}
+		}
+	}
+}
+
+func TestEngineIsPure(t *testing.T) {
+	for _, f := range engineFiles(t) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a goroutine; concurrency belongs to a shell", f.at(n.Pos()))
+			case *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
+				t.Errorf("%s: a channel; concurrency belongs to a shell", f.at(n.Pos()))
+			case *ast.CallExpr:
+				if why := impureCalls[callee(n)]; why != "" {
+					t.Errorf("%s: %s: %s", f.at(n.Pos()), callee(n), why)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func callee(c *ast.CallExpr) string {
+	if sel, ok := c.Fun.(*ast.SelectorExpr); ok {
+		if x, ok := sel.X.(*ast.Ident); ok {
+			return x.Name + "." + sel.Sel.Name
+		}
+	}
+	return ""
+}
+
+// A package variable is allowed as a table that nobody assigns to.
+func TestEngineKeepsNoGlobalState(t *testing.T) {
+	globals := map[string]map[string]bool{}
+	tables := map[*ast.ValueSpec]bool{}
+	for _, f := range engineFiles(t) {
+		if globals[f.pkg] == nil {
+			globals[f.pkg] = map[string]bool{}
+		}
+		for _, d := range f.ast.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.VAR {
+				continue
+			}
+			for _, s := range g.Specs {
+				tables[s.(*ast.ValueSpec)] = true
+				for _, n := range s.(*ast.ValueSpec).Names {
+					globals[f.pkg][n.Name] = true
+				}
+			}
+		}
+	}
+	// A name with an object of its own is a local one that shadows, unless the
+	// object is the table's.
+	global := func(f *file, n *ast.Ident) bool {
+		if n == nil || !globals[f.pkg][n.Name] {
+			return false
+		}
+		if n.Obj == nil {
+			return true
+		}
+		spec, ok := n.Obj.Decl.(*ast.ValueSpec)
+		return ok && tables[spec]
+	}
+	for _, f := range engineFiles(t) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			a, ok := n.(*ast.AssignStmt)
+			if !ok || a.Tok == token.DEFINE {
+				return true
+			}
+			for _, l := range a.Lhs {
+				if name := root(l); global(f, name) {
+					t.Errorf("%s: package variable %s changes", f.at(a.Pos()), name.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// root is the identifier that an assignment's left side starts with.
+func root(e ast.Expr) *ast.Ident {
+	for {
+		switch x := e.(type) {
+		case *ast.Ident:
+			return x
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		default:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package archtest
+
+import "strings"
+
+// Module is the module's path.
+const Module = "github.com/berthproject/berth"
+
+// ranks of the rooms; the longest prefix of a package's path counts. A package
+// may import lower ranks only, and of its own rank its own room and what
+// sideways says.
+var ranks = map[string]int{
+	"cmd":               8,
+	"control":           6,
+	"agent":             6,
+	"apiserver":         6,
+	"load":              6,
+	"actuate":           5,
+	"feed":              5,
+	"explain":           5,
+	"conformance":       5,
+	"internal/intake":   4,
+	"internal/config":   4,
+	"internal/clock":    4,
+	"internal/metrics":  4,
+	"engine/scheduling": 3,
+	"engine/placement":  1,
+	"engine/cluster":    1,
+	"engine/queue":      1,
+	"engine/podlife":    1,
+	"engine/decision":   0,
+	"engine/model":      0,
+	"bench":             9, // measurement and tests stand outside of the house
+	"e2e":               9,
+	"internal/testkit":  9,
+	"internal/archtest": 9,
+}
+
+// sideways lists imports inside one rank between different rooms, with the
+// reason that DESIGN.md or ARCHITECTURE.md gives.
+var sideways = map[[2]string]string{
+	{"engine/decision", "engine/model"}:    "records speak of pods and nodes",
+	{"engine/placement", "engine/cluster"}: "rules judge what is where",
+	{"engine/queue", "engine/placement"}:   "which changes undo a rule's verdict",
+	{"actuate", "explain"}:                 "the event's text is an explanation",
+	{"conformance", "explain"}:             "messages are compared, too",
+}
+
+// roomOf is the room of a package given by its path below the module, "" when
+// it is in none.
+func roomOf(pkg string) string {
+	best := ""
+	for room := range ranks {
+		if (pkg == room || strings.HasPrefix(pkg, room+"/")) && len(room) > len(best) {
+			best = room
+		}
+	}
+	return best
+}
