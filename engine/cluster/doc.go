@@ -1,0 +1,20 @@
+// Package cluster keeps what is where: nodes, the pods counted on them, and
+// everything else that placement reads of a cluster.
+//
+// A State is a plain value without lock, clock or goroutine; its owner calls it
+// from one place at a time. What it answers is a function of the objects it was
+// told of (and of assumptions), never of the order in which they came:
+//
+//   - CountedOnce: a pod is counted on at most one node; finished pods on none.
+//   - SumOfPods: NodeInfo.Used, Scoring and Ports are the sums over NodeInfo.Pods.
+//   - NothingLost: pods of a node that is not known are kept aside and counted
+//     when the node comes. Usage may exceed what is allocatable (other
+//     schedulers bind, too).
+//   - AssumedOnce: an assumption ends by confirmation (the pod is seen bound),
+//     by Forget or by removal, and by nothing else.
+//   - ForksApart: a fork and its parent never see each other's changes.
+//
+// Index keeps what only the fast path of placement needs: columns, counters by
+// topology domain, and the log of changed nodes. It is made when first asked
+// for and is not inherited by forks.
+package cluster

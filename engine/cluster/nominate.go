@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Nominated are the pods that take no room yet and are nominated to a node,
+// sorted by namespace and name. The slice must not be changed.
+func (s *State) Nominated(id NodeID) []*model.Pod {
+	if s.nominated.len() == 0 {
+		return nil
+	}
+	list, _ := s.nominated.get(s.nodes[id].Model.Name)
+	return list
+}
+
+// AnyNominated says whether a pod is nominated to any node, known or not.
+func (s *State) AnyNominated() bool { return s.nominated.len() > 0 }
+
+// NominatedNodes are the names of nodes, known or not, to which pods are
+// nominated, sorted.
+func (s *State) NominatedNodes() []string { return s.nominated.keys() }
+
+func (s *State) nominate(p *model.Pod) {
+	if p == nil || p.Nominated == "" || p.NodeName != "" || p.Finished() {
+		return
+	}
+	list, _ := s.nominated.get(p.Nominated)
+	s.nominated.put(p.Nominated, insertPod(slices.Clone(list), p, byKey))
+}
+
+func (s *State) denominate(p *model.Pod) {
+	if p == nil || p.Nominated == "" || p.NodeName != "" || p.Finished() {
+		return
+	}
+	list, _ := s.nominated.get(p.Nominated)
+	putOrDel(&s.nominated, p.Nominated, deletePod(slices.Clone(list), p, byKey))
+}

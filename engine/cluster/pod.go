@@ -1,0 +1,184 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// podEntry is a pod as it is known. It is never changed, only replaced.
+type podEntry struct {
+	// seen is the pod as last reported; nil for one that is only assumed.
+	seen *model.Pod
+	// counted is the pod as it takes room, with NodeName set: seen itself when
+	// it is bound, a copy when it is assumed; nil when it takes none.
+	counted *model.Pod
+	assumed bool
+}
+
+// UpsertPod takes notice of a pod: a new one, a change, or the confirmation of
+// an assumption. A bound pod is counted on its node unless it is finished. A
+// pod seen without a node while it is assumed stays assumed, with what is new.
+func (s *State) UpsertPod(p *model.Pod) {
+	s.revision++
+	old, _ := s.pods.get(p.UID)
+	e := &podEntry{seen: p}
+	switch {
+	case p.Finished():
+	case p.NodeName != "":
+		e.counted = p
+	case old != nil && old.assumed:
+		e.counted, e.assumed = placed(p, old.counted.NodeName), true
+	}
+	s.replace(p.UID, old, e)
+}
+
+// RemovePod forgets a pod, assumed or not.
+func (s *State) RemovePod(uid string) {
+	old, ok := s.pods.get(uid)
+	if !ok {
+		return
+	}
+	s.revision++
+	s.replace(uid, old, nil)
+}
+
+// Assume counts an unbound pod on a node until it is seen bound or forgotten.
+func (s *State) Assume(p *model.Pod, node string) error {
+	if _, ok := s.ids.get(node); !ok {
+		return fmt.Errorf("pod %s cannot be assumed on node %q: no such node", p.Key(), node)
+	}
+	old, _ := s.pods.get(p.UID)
+	if p.Finished() {
+		return fmt.Errorf("pod %s cannot be assumed on node %q: it is finished", p.Key(), node)
+	}
+	if old != nil && old.counted != nil {
+		return fmt.Errorf("pod %s cannot be assumed on node %q: it is counted on node %q already",
+			p.Key(), node, old.counted.NodeName)
+	}
+	s.revision++
+	e := &podEntry{counted: placed(p, node), assumed: true}
+	if old != nil {
+		e.seen = old.seen
+	}
+	s.replace(p.UID, old, e)
+	return nil
+}
+
+// Forget ends an assumption. It does nothing to pods that are not assumed.
+func (s *State) Forget(uid string) {
+	old, ok := s.pods.get(uid)
+	if !ok || !old.assumed {
+		return
+	}
+	s.revision++
+	var e *podEntry
+	if old.seen != nil {
+		e = &podEntry{seen: old.seen}
+	}
+	s.replace(uid, old, e)
+}
+
+// Pod returns a pod by uid: as it is counted, or else as it was last reported;
+// nil when it is not known.
+func (s *State) Pod(uid string) *model.Pod {
+	e, ok := s.pods.get(uid)
+	switch {
+	case !ok:
+		return nil
+	case e.counted != nil:
+		return e.counted
+	}
+	return e.seen
+}
+
+// Assumed says whether a pod is counted without having been seen bound.
+func (s *State) Assumed(uid string) bool {
+	e, ok := s.pods.get(uid)
+	return ok && e.assumed
+}
+
+// placed is a copy of an unbound pod on a node.
+func placed(p *model.Pod, node string) *model.Pod {
+	q := *p
+	q.NodeName = node
+	return &q
+}
+
+// replace exchanges what is known of a pod and all that is counted of it.
+func (s *State) replace(uid string, old, e *podEntry) {
+	if old != nil {
+		if old.counted != nil {
+			s.leave(old.counted)
+		} else {
+			s.denominate(old.seen)
+		}
+	}
+	if e == nil {
+		s.pods.del(uid)
+		return
+	}
+	s.pods.put(uid, e)
+	if e.counted != nil {
+		s.enter(e.counted)
+	} else {
+		s.nominate(e.seen)
+	}
+}
+
+// enter counts a pod on its node, or keeps it aside.
+func (s *State) enter(p *model.Pod) {
+	if id, ok := s.ids.get(p.NodeName); ok {
+		s.count(id, p)
+		return
+	}
+	list, _ := s.aside.get(p.NodeName)
+	s.aside.put(p.NodeName, insertPod(slices.Clone(list), p, byUID))
+}
+
+// leave undoes enter.
+func (s *State) leave(p *model.Pod) {
+	if id, ok := s.ids.get(p.NodeName); ok {
+		s.uncount(id, p)
+		return
+	}
+	list, _ := s.aside.get(p.NodeName)
+	putOrDel(&s.aside, p.NodeName, deletePod(slices.Clone(list), p, byUID))
+}
+
+func byUID(a, b *model.Pod) int { return cmp.Compare(a.UID, b.UID) }
+
+// byKey orders by namespace, then name, then uid.
+func byKey(a, b *model.Pod) int {
+	if c := cmp.Compare(a.Namespace, b.Namespace); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.UID, b.UID)
+}
+
+// insertPod puts a pod into a sorted list, in place.
+func insertPod(list []*model.Pod, p *model.Pod, order func(a, b *model.Pod) int) []*model.Pod {
+	i, _ := slices.BinarySearchFunc(list, p, order)
+	return slices.Insert(list, i, p)
+}
+
+// deletePod takes a pod out of a sorted list, in place.
+func deletePod(list []*model.Pod, p *model.Pod, order func(a, b *model.Pod) int) []*model.Pod {
+	if i, ok := slices.BinarySearchFunc(list, p, order); ok {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}
+
+func putOrDel(t *table[[]*model.Pod], key string, list []*model.Pod) {
+	if len(list) == 0 {
+		t.del(key)
+		return
+	}
+	t.put(key, list)
+}
