@@ -6,38 +6,86 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// imageSpread is on how many nodes an image is.
-type imageSpread struct{ nodes int }
+// imageSpread is what is known of an image name. It is never changed, only
+// replaced.
+type imageSpread struct {
+	nodes int
+	// first is the smallest name of a node that has the image, size what that
+	// node reports; empty when it has to be searched again.
+	first string
+	size  int64
+}
 
 // ImageNodes is the number of nodes that have an image under the normalised
-// name. Its size is what the node in question reports, see ImageSize.
+// name.
 func (s *State) ImageNodes(name string) int {
 	sp, _ := s.images.get(name)
 	return sp.nodes
 }
 
-// ImageSize is the size of the named image in bytes as the node reports it; 0
-// when the node has none of that name.
-func (n *NodeInfo) ImageSize(name string) int64 {
-	for i := range n.Model.Images {
-		if slices.Contains(n.Model.Images[i].Names, name) {
-			return n.Model.Images[i].Size
+// ImageSize is the size of an image in bytes, 0 when no node has it.
+// kube-scheduler believes the first node that reports an image and scores all
+// nodes by that size; here "first" is by name, so that the answer does not
+// depend on the order of arrival.
+func (s *State) ImageSize(name string) int64 {
+	sp, ok := s.images.get(name)
+	if !ok {
+		return 0
+	}
+	if sp.first == "" {
+		for _, id := range s.NodeIDs() {
+			if size, has := imageOn(s.nodes[id].Model, name); has {
+				sp.first, sp.size = s.nodes[id].Model.Name, size
+				s.images.put(name, sp)
+				break
+			}
 		}
 	}
-	return 0
+	return sp.size
 }
 
-func (s *State) addImages(n *model.Node)  { s.spreadImages(n, 1) }
-func (s *State) dropImages(n *model.Node) { s.spreadImages(n, -1) }
+// HasImage says whether the node has an image under the normalised name.
+func (n *NodeInfo) HasImage(name string) bool {
+	_, has := imageOn(n.Model, name)
+	return has
+}
 
-func (s *State) spreadImages(n *model.Node, sign int) {
+func imageOn(n *model.Node, name string) (size int64, has bool) {
+	for i := range n.Images {
+		if slices.Contains(n.Images[i].Names, name) {
+			return n.Images[i].Size, true
+		}
+	}
+	return 0, false
+}
+
+func (s *State) addImages(n *model.Node) {
+	for i := range n.Images {
+		for j, name := range n.Images[i].Names {
+			if namedBefore(n.Images, i, j, name) {
+				continue
+			}
+			sp, known := s.images.get(name)
+			sp.nodes++
+			if !known || (sp.first != "" && n.Name < sp.first) {
+				sp.first, sp.size = n.Name, n.Images[i].Size
+			}
+			s.images.put(name, sp)
+		}
+	}
+}
+
+func (s *State) dropImages(n *model.Node) {
 	for i := range n.Images {
 		for j, name := range n.Images[i].Names {
 			if namedBefore(n.Images, i, j, name) {
 				continue
 			}
 			sp, _ := s.images.get(name)
-			sp.nodes += sign
+			sp.nodes--
+			if sp.first == n.Name {
+				sp.first, sp.size = "", 0
+			}
 			if sp.nodes == 0 {
 				s.images.del(name)
 			} else {
@@ -48,7 +96,7 @@ func (s *State) spreadImages(n *model.Node, sign int) {
 }
 
 // namedBefore says whether a name came already before the j-th of the i-th
-// image; each node counts once for a name.
+// image; each node counts once for a name, with the size given first.
 func namedBefore(images []model.Image, i, j int, name string) bool {
 	for k := 0; k < i; k++ {
 		if slices.Contains(images[k].Names, name) {
