@@ -91,6 +91,8 @@ type PodSpec struct {
 
 	Claims []PodClaim
 	Disks  []Disk
+	// Inline are in-tree volumes of the pod itself that a CSI driver stands in for.
+	Inline []CSIVolume
 
 	Gates           []string // scheduling gates, in order
 	ResourceClaims  []PodResourceClaim
@@ -113,11 +115,12 @@ type FaultPlace uint8
 // The places of faults.
 const (
 	FaultPodAffinity       FaultPlace = iota // a required or preferred inter-pod term's selector
-	FaultSpread                              // a spread constraint's selector
+	FaultSpread                              // a hard spread constraint's selector
 	FaultPreferredNode                       // a preferred node affinity term
 	FaultRequiredNode                        // a required node affinity term
 	FaultRequests                            // a quantity
 	FaultResourceClaimName                   // a claim reference
+	FaultSoftSpread                          // a soft spread constraint's selector
 )
 
 // HostPort is a port of the node that a container takes.

@@ -2,25 +2,33 @@ package model
 
 // PersistentVolume is what scheduling reads of a volume.
 type PersistentVolume struct {
-	Name      string
-	Labels    Labels
-	Class     string
-	Capacity  int64 // bytes
-	Modes     AccessModes
-	Block     bool        // volumeMode Block
-	Affinity  *NodeAffine // nil: no constraint
-	Claim     ClaimRef    // who has it; zero when free
-	Phase     string
-	Driver    string // CSI driver, or what in-tree migration translates to
-	Handle    string // CSI volume handle
-	Deleting  bool
-	DiskKind  *Disk             // legacy source, when it is one
-	Migrated  bool              // in-tree volume handled through CSI migration
-	ClassAttr string            // volumeAttributesClassName
-	Notes     map[string]string // annotations that binding reads
+	Name     string
+	Labels   Labels
+	Class    string
+	Capacity int64 // bytes
+	Modes    AccessModes
+	Block    bool        // volumeMode Block
+	Affinity *NodeAffine // nil: no constraint
+	Claim    ClaimRef    // who has it; zero when free
+	Phase    string
+	CSI      CSIVolume // zero when no CSI driver handles it
+	Deleting bool
+	// ClassAttr is volumeAttributesClassName.
+	ClassAttr       string
+	ResourceVersion string
 }
 
-// NodeAffine is a volume's required node affinity: alternatives.
+// CSIVolume is a volume as a CSI driver knows it.
+type CSIVolume struct {
+	Driver string
+	Handle string
+	// InTree is the in-tree plugin that Driver stands in for; empty for a volume
+	// that was CSI from the start. It counts only on nodes that migrated it.
+	InTree string
+}
+
+// NodeAffine is a volume's required node affinity: alternatives, by labels
+// only. Without any it matches no node.
 type NodeAffine struct{ Terms []NodeTerm }
 
 // ClaimRef names the claim of a volume.
@@ -29,12 +37,13 @@ type ClaimRef struct{ Namespace, Name, UID string }
 // AccessModes is a set of access modes.
 type AccessModes uint8
 
-// The access modes.
+// The access modes. UnknownMode stands for any other, which no volume has.
 const (
 	ReadWriteOnce AccessModes = 1 << iota
 	ReadOnlyMany
 	ReadWriteMany
 	ReadWriteOncePod
+	UnknownMode
 )
 
 // PersistentVolumeClaim is what scheduling reads of a claim.
@@ -42,19 +51,30 @@ type PersistentVolumeClaim struct {
 	Namespace, Name, UID string
 	Labels               Labels
 	// Class is storageClassName; nil when the field is absent.
-	Class           *string
-	Volume          string // volumeName
-	Bound           bool   // annotation pv.kubernetes.io/bind-completed
-	Node            string // annotation volume.kubernetes.io/selected-node
-	Request         int64  // bytes
-	Modes           AccessModes
-	Block           bool
-	Selector        *Selector // nil: any volume
-	Lost            bool      // phase Lost
+	Class    *string
+	Volume   string // volumeName
+	Bound    bool   // annotation pv.kubernetes.io/bind-completed
+	HasNode  bool   // annotation volume.kubernetes.io/selected-node is there
+	Node     string // its value
+	Request  int64  // bytes
+	Modes    AccessModes
+	Block    bool
+	Selector *Selector // nil: any volume
+	// Fault is what is wrong with the selector; empty when it is well formed.
+	Fault           string
+	Lost            bool // phase Lost
 	Deleting        bool
 	Owner           Owner // controller
 	ClassAttr       string
 	ResourceVersion string
+}
+
+// ClassName is the name of the claim's storage class, empty when it has none.
+func (c *PersistentVolumeClaim) ClassName() string {
+	if c.Class == nil {
+		return ""
+	}
+	return *c.Class
 }
 
 // StorageClass is what scheduling reads of a class.
@@ -71,7 +91,7 @@ type StorageClass struct {
 type CSINode struct {
 	Name     string
 	Drivers  []CSINodeDriver
-	Migrated []string // in-tree plugins handled through CSI
+	Migrated []string // in-tree plugins handled through CSI, sorted
 }
 
 // CSINodeDriver is one driver of a CSINode.
