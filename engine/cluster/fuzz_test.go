@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+var (
+	imageNames = []string{"a:1", "b:1", "c:latest"}
+	claimNames = []string{"x/data", "x/logs", "y/data"}
+)
+
+// world is a State beside its twin.
+type world struct {
+	s *State
+	w *twin
+}
+
+// gen draws random objects.
+type gen struct{ *rand.Rand }
+
+func (g gen) pick(list ...string) string { return list[g.IntN(len(list))] }
+
+func (g gen) node() *model.Node {
+	n := &model.Node{
+		Name: fmt.Sprint("n", g.IntN(6)), Pods: int64(g.IntN(10)),
+		Labels:      model.LabelsOf(map[string]string{"zone": g.pick("a", "b"), "disk": g.pick("ssd", "hdd")}),
+		Allocatable: model.Requests{MilliCPU: int64(g.IntN(8000)), Memory: int64(g.IntN(1 << 30))},
+	}
+	if g.IntN(4) == 0 {
+		n.Taints = []model.Taint{{Key: "t", Effect: model.NoSchedule}}
+	}
+	for range g.IntN(3) {
+		im := model.Image{Size: int64(1 + g.IntN(1000))}
+		for range 1 + g.IntN(2) {
+			im.Names = append(im.Names, imageNames[g.IntN(len(imageNames))])
+		}
+		n.Images = append(n.Images, im)
+	}
+	return n
+}
+
+func (g gen) pod() *model.Pod {
+	spec := &model.PodSpec{Priority: int32(g.IntN(3))}
+	spec.Requests = model.Requests{MilliCPU: int64(g.IntN(500)), Memory: int64(g.IntN(1000)), Ephemeral: int64(g.IntN(3))}
+	spec.Scoring = model.Requests{MilliCPU: spec.Requests.MilliCPU + 100, Memory: spec.Requests.Memory + 200}
+	for range g.IntN(3) {
+		spec.Requests.Scalars = append(spec.Requests.Scalars,
+			model.Scalar{Name: g.pick("x.io/gpu", "hugepages-2Mi", "a.io/b"), Amount: int64(g.IntN(3))})
+	}
+	for range g.IntN(2) {
+		spec.Ports = append(spec.Ports, model.HostPort{IP: "0.0.0.0", Protocol: "TCP", Port: int32(80 + g.IntN(2))})
+	}
+	for range g.IntN(3) {
+		spec.Claims = append(spec.Claims, model.PodClaim{Claim: g.pick("data", "logs")})
+	}
+	i := g.IntN(24)
+	p := &model.Pod{Namespace: g.pick("x", "y"), Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i), Spec: spec,
+		Labels:   model.LabelsOf(map[string]string{"app": g.pick("web", "db"), "v": g.pick("1", "2")}),
+		Deleting: g.IntN(8) == 0}
+	if g.IntN(2) == 0 {
+		p.NodeName = fmt.Sprint("n", g.IntN(7))
+	} else if g.IntN(3) == 0 {
+		p.Nominated = fmt.Sprint("n", g.IntN(7))
+	}
+	if g.IntN(8) == 0 {
+		p.Phase = model.Succeeded
+	}
+	return p
+}
+
+// step does one random thing to both.
+func (g gen) step(t *testing.T, v world) {
+	p := g.pod()
+	switch g.IntN(10) {
+	case 0, 1:
+		n := g.node()
+		v.s.UpsertNode(n)
+		v.w.nodes[n.Name] = n
+	case 2:
+		name := fmt.Sprint("n", g.IntN(6))
+		v.s.RemoveNode(name)
+		delete(v.w.nodes, name)
+	case 3, 4, 5:
+		v.s.UpsertPod(p)
+		v.w.upsertPod(p)
+	case 6:
+		v.s.RemovePod(p.UID)
+		v.w.removePod(p.UID)
+	case 7, 8:
+		p.NodeName = ""
+		node := fmt.Sprint("n", g.IntN(6))
+		err := v.s.Assume(p, node)
+		if (err == nil) != v.w.assume(p, node) {
+			t.Errorf("Assume(%s, %s): %v, the twin disagrees", p.UID, node, err)
+		}
+	case 9:
+		v.s.Forget(p.UID)
+		delete(v.w.assumed, p.UID)
+	}
+}
+
+// rounds is how many random worlds a fuzz test runs through: few by default,
+// BERTH_SOAK of them for make soak.
+func rounds(few int) int {
+	if n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); err == nil && n > 0 {
+		return n
+	}
+	return few
+}
+
+// TestTwin drives States and their forks beside recomputing twins.
+func TestTwin(t *testing.T) {
+	for seed := range uint64(rounds(60)) {
+		g := gen{rand.New(rand.NewPCG(seed, 1))}
+		worlds := []world{{New(), newTwin()}}
+		for i := range 300 {
+			k := g.IntN(len(worlds))
+			v := worlds[k]
+			before := v.s.Revision()
+			g.step(t, v)
+			if v.s.Revision() < before {
+				t.Fatal("the revision went back")
+			}
+			if g.IntN(25) == 0 {
+				f := world{v.s.Fork(), v.w.clone()}
+				if len(worlds) < 4 {
+					worlds = append(worlds, f)
+				} else {
+					worlds[g.IntN(4)] = f
+				}
+			}
+			if i%5 != 0 && i > 50 {
+				continue
+			}
+			for j, v := range worlds {
+				if got, want := v.s.picture(), v.w.picture(); got != want {
+					t.Fatalf("seed %d step %d fork %d:\n%s\nwant\n%s", seed, i, j, got, want)
+				}
+			}
+		}
+	}
+}
