@@ -1,0 +1,81 @@
+package queue
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// Pod is what the queue knows of a pod.
+type Pod struct {
+	UID      string
+	Key      string // namespace/name
+	Priority int32
+}
+
+// Attempt is a pod that was taken to be tried.
+type Attempt struct {
+	Pod
+	Number int       // 1 for the first attempt
+	First  time.Time // when the pod entered the queue for the first time
+}
+
+// Pool is a place in the queue.
+type Pool uint8
+
+// The places. Backoff holds rejected pods, Errors those that failed.
+const (
+	Nowhere Pool = iota
+	Active
+	Backoff
+	Errors
+	Unschedulable
+	Gated
+	InFlight
+	numPools
+)
+
+// String is the pool's name in kube-scheduler's metrics.
+func (p Pool) String() string {
+	return [...]string{"", "active", "backoff", "backoff", "unschedulable", "gated", "inflight"}[p]
+}
+
+// entry is a pod in the queue with its history.
+type entry struct {
+	Pod
+	pool Pool
+	at   int // position in its pool's heap or group
+
+	first, entered time.Time
+	attempts       int
+	rejections     int // attempts that ended in a rejection
+	failures       int // errors in a row
+
+	window time.Time        // start of the second in which the back-off ends
+	rules  decision.RuleSet // who rejected it; the gate's rule when gated
+	start  uint64           // in flight: changes counted when it was taken
+	edited bool             // in flight: the pod itself changed meanwhile
+}
+
+// byRank orders the active pods: priority, time of entry, name.
+func byRank(a, b *entry) bool {
+	if a.Priority != b.Priority {
+		return a.Priority > b.Priority
+	}
+	if c := a.entered.Compare(b.entered); c != 0 {
+		return c < 0
+	}
+	if c := cmp.Compare(a.Key, b.Key); c != 0 {
+		return c < 0
+	}
+	return a.UID < b.UID
+}
+
+// byWindow orders the pods in back-off: by the second in which it ends, then by rank.
+func byWindow(a, b *entry) bool {
+	if c := a.window.Compare(b.window); c != 0 {
+		return c < 0
+	}
+	return byRank(a, b)
+}

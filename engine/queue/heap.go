@@ -1,0 +1,72 @@
+package queue
+
+// heap is a binary heap of entries that know their own position.
+type heap struct {
+	before func(a, b *entry) bool
+	items  []*entry
+}
+
+func (h *heap) head() *entry {
+	if len(h.items) == 0 {
+		return nil
+	}
+	return h.items[0]
+}
+
+func (h *heap) push(e *entry) {
+	e.at = len(h.items)
+	h.items = append(h.items, e)
+	h.up(e.at)
+}
+
+func (h *heap) remove(e *entry) {
+	i, last := e.at, len(h.items)-1
+	h.swap(i, last)
+	h.items[last] = nil
+	h.items = h.items[:last]
+	if i < last {
+		h.fix(i)
+	}
+}
+
+// fix restores the order after the entry at i changed its rank.
+func (h *heap) fix(i int) {
+	if !h.down(i) {
+		h.up(i)
+	}
+}
+
+func (h *heap) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !h.before(h.items[i], h.items[parent]) {
+			return
+		}
+		h.swap(i, parent)
+		i = parent
+	}
+}
+
+// down says whether the entry moved.
+func (h *heap) down(i int) bool {
+	from := i
+	for {
+		child := 2*i + 1
+		if child >= len(h.items) {
+			return i > from
+		}
+		if right := child + 1; right < len(h.items) && h.before(h.items[right], h.items[child]) {
+			child = right
+		}
+		if !h.before(h.items[child], h.items[i]) {
+			return i > from
+		}
+		h.swap(i, child)
+		i = child
+	}
+}
+
+func (h *heap) swap(i, j int) {
+	h.items[i], h.items[j] = h.items[j], h.items[i]
+	h.items[i].at, h.items[j].at = i, j
+}

@@ -1,0 +1,125 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+var (
+	t0  = time.Unix(1000, 0)
+	fit = decision.RuleSet(0).With(decision.NodeResourcesFit)
+)
+
+func after(d time.Duration) time.Time { return t0.Add(d) }
+
+func testQueue() *Queue {
+	cfg := DefaultConfig()
+	cfg.Cares = cares
+	return New(cfg)
+}
+
+// next takes a pod and returns its uid, "" when there is none.
+func next(q *Queue, now time.Time) string {
+	a, _ := q.Next(now)
+	return a.UID
+}
+
+func TestOrderIsPriorityThenEntryThenName(t *testing.T) {
+	q := testQueue()
+	q.Enter(after(1), Pod{UID: "late", Key: "ns/a"})
+	q.Enter(t0, Pod{UID: "z", Key: "ns/z"})
+	q.Enter(t0, Pod{UID: "b", Key: "ns/b"})
+	q.Enter(after(2), Pod{UID: "high", Key: "ns/c", Priority: 5})
+	for _, want := range []string{"high", "b", "z", "late", ""} {
+		if got := next(q, after(3)); got != want {
+			t.Fatalf("next is %q, want %q", got, want)
+		}
+	}
+}
+
+func TestRejectedPodWaitsForAChangeThatConcernsIt(t *testing.T) {
+	q := testQueue()
+	q.Enter(t0, Pod{UID: "a"})
+	next(q, t0)
+	q.Reject(t0, "a", fit)
+	q.Changed(after(time.Second), decision.NodeTaints)
+	if got := q.Where("a"); got != Unschedulable {
+		t.Fatalf("after a taint change the pod is in %v", got)
+	}
+	q.Changed(after(5*time.Second), decision.PodRemoved)
+	if got := q.Where("a"); got != Active {
+		t.Fatalf("after its back-off and a removal the pod is in %v", got)
+	}
+}
+
+func TestChangeInFlightCountsOnReturn(t *testing.T) {
+	q := testQueue()
+	q.Enter(t0, Pod{UID: "a"})
+	next(q, t0)
+	q.Changed(t0, decision.NodeAdded)
+	q.Reject(t0, "a", fit)
+	if got := q.Where("a"); got != Backoff {
+		t.Fatalf("the pod is in %v, want the back-off", got)
+	}
+}
+
+func TestErrorsBackOffByThemselves(t *testing.T) {
+	q := testQueue()
+	q.Enter(t0, Pod{UID: "a"})
+	now := t0
+	for _, want := range []time.Duration{2, 3, 5, 9, 11, 11} { // 1, 2, 4, 8, 10, 10 s and the rest of the window
+		if got := next(q, now); got != "a" {
+			t.Fatalf("next is %q", got)
+		}
+		q.Fail(now, "a")
+		if got := q.Wake(now).Sub(now); got != want*time.Second {
+			t.Fatalf("wakes after %v, want %v s", got, want)
+		}
+		if got := next(q, now); got != "" {
+			t.Fatal("a pod that failed was taken before its time")
+		}
+		now = q.Wake(now)
+	}
+	next(q, now)
+	q.Reject(now, "a", 0)
+	if got := next(q, now); got != "a" {
+		t.Fatal("a rejected pod is taken from the back-off when nothing is active")
+	}
+}
+
+func TestLeftoversAreTriedAfterFiveMinutes(t *testing.T) {
+	q := testQueue()
+	q.Enter(t0, Pod{UID: "a"})
+	next(q, t0)
+	q.Reject(t0, "a", fit)
+	now, asked := t0, 0
+	for q.Where("a") == Unschedulable {
+		now = q.Wake(now)
+		q.mature(now)
+		asked++
+	}
+	if got := now.Sub(t0); got != 5*time.Minute || asked != 10 {
+		t.Fatalf("flushed after %v and %d looks", got, asked)
+	}
+}
+
+func TestArrivalsNamePoolAndCause(t *testing.T) {
+	q := testQueue()
+	q.Enter(t0, Pod{UID: "a"})
+	next(q, t0)
+	q.Reject(t0, "a", fit)
+	q.Changed(t0, decision.NodeAdded)
+	var got []string
+	q.Arrivals(func(p Pool, c Cause, n uint64) { got = append(got, p.String()+" "+c.String()) })
+	want := []string{"active PodAdd", "backoff NodeAdd", "unschedulable ScheduleAttemptFailure"}
+	if len(got) != len(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("arrival %d is %q, want %q", i, got[i], want[i])
+		}
+	}
+}
