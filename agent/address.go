@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"cmp"
+	"net/netip"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// addresses gives the pods of a node addresses of its pod network. The network
+// and gateway addresses are left out.
+type addresses struct {
+	used map[string]bool
+	last netip.Addr
+}
+
+// take gives a pod an address, the one it has when it has one. It is empty when
+// the node has none left; such a pod runs without.
+func (s *addresses) take(cidr string, p *corev1.Pod) string {
+	if s.used == nil {
+		s.used = map[string]bool{}
+	}
+	if p.Spec.HostNetwork {
+		return ""
+	}
+	if ip := p.Status.PodIP; ip != "" {
+		s.used[ip] = true
+		return ip
+	}
+	net, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return ""
+	}
+	first := net.Masked().Addr().Next().Next()
+	if !s.last.IsValid() {
+		s.last = first
+	}
+	for at, round := s.last, 0; round < 2; at = at.Next() {
+		if !net.Contains(at) {
+			at = first
+			round++
+		}
+		if ip := at.String(); !s.used[ip] {
+			s.used[ip], s.last = true, at.Next()
+			return ip
+		}
+	}
+	return ""
+}
+
+func (s *addresses) free(ip string) { delete(s.used, ip) }
+
+// resourceversion compares two resource versions as numbers.
+func resourceversion(a, b string) (int, error) {
+	x, err := strconv.ParseUint(a, 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	y, err := strconv.ParseUint(b, 10, 64)
+	return cmp.Compare(x, y), err
+}

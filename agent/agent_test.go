@@ -1,0 +1,164 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+)
+
+// cluster runs an agent for n nodes against a fake API on virtual time; stop
+// ends it.
+func cluster(t *testing.T, api *fake.Clientset, n int) (stop func()) {
+	t.Helper()
+	var nodes []*corev1.Node
+	for i := range n {
+		nodes = append(nodes, agent.Uniform(fmt.Sprint("n", i), resource.MustParse("8"), resource.MustParse("16Gi")))
+	}
+	a, err := agent.New(agent.Options{
+		Client: api, Nodes: nodes, Log: klog.Background(),
+		Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- a.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func bound(name, node string, notes map[string]string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: "uid-" + "x", Annotations: notes},
+		Spec: corev1.PodSpec{
+			NodeName: node, RestartPolicy: corev1.RestartPolicyNever,
+			Containers: []corev1.Container{{Name: "c", Image: "app:1"}},
+		},
+	}
+}
+
+func get(t *testing.T, api *fake.Clientset, name string) *corev1.Pod {
+	t.Helper()
+	p, err := api.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestNodesRegisterAndBeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset()
+		stop := cluster(t, api, 40)
+		defer stop()
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+		nodes, err := api.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(nodes.Items) != 40 {
+			t.Fatalf("%d nodes, %v", len(nodes.Items), err)
+		}
+		lease, err := api.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "n7", metav1.GetOptions{})
+		if err != nil || time.Since(lease.Spec.RenewTime.Time) > 11*time.Second {
+			t.Errorf("lease %v, %v", lease, err)
+		}
+	})
+}
+
+func TestPodsRunAndEndAsAnnotated(t *testing.T) {
+	for name, tc := range map[string]struct {
+		notes map[string]string
+		want  corev1.PodPhase
+		code  int32
+	}{
+		"ends well":             {map[string]string{simulated.RunSeconds: "30"}, corev1.PodSucceeded, 0},
+		"ends badly":            {map[string]string{simulated.RunSeconds: "30", simulated.ExitCode: "3"}, corev1.PodFailed, 3},
+		"an annotation of ours": {map[string]string{simulated.RunSeconds: "soon"}, corev1.PodFailed, 128},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := fake.NewClientset(bound("p", "n0", tc.notes))
+				stop := cluster(t, api, 1)
+				defer stop()
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				if p := get(t, api, "p"); tc.code != 128 && (p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "") {
+					t.Errorf("after 10 s: %s at %q", p.Status.Phase, p.Status.PodIP)
+				}
+				time.Sleep(25 * time.Second)
+				synctest.Wait()
+				p := get(t, api, "p")
+				if p.Status.Phase != tc.want || p.Status.ContainerStatuses[0].State.Terminated.ExitCode != tc.code {
+					t.Errorf("after 35 s: %+v", p.Status)
+				}
+			})
+		})
+	}
+}
+
+func TestARestartedAgentGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(bound("p", "n0", map[string]string{simulated.RunSeconds: "60"}))
+		stop := cluster(t, api, 1)
+		time.Sleep(30 * time.Second)
+		stop()
+		stop = cluster(t, api, 1)
+		defer stop()
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+		before := get(t, api, "p")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if after := get(t, api, "p"); before.Status.Phase != corev1.PodRunning || after.Status.Phase != corev1.PodSucceeded {
+			t.Errorf("at 55 s %s, at 65 s %s", before.Status.Phase, after.Status.Phase)
+		}
+	})
+}
+
+func TestADeletedPodIsStoppedAndRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(bound("p", "n0", nil))
+		stop := cluster(t, api, 1)
+		defer stop()
+		time.Sleep(time.Second)
+		p := get(t, api, "p")
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Now().Add(30 * time.Second)}, new(int64)
+		*p.DeletionGracePeriodSeconds = 30
+		p.Finalizers = []string{"kubernetes.io/x"}
+		if _, err := api.CoreV1().Pods("default").Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if _, err := api.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the pod is still there: %v", err)
+		}
+	})
+}
+
+func TestBadNodesAreRefused(t *testing.T) {
+	n := agent.Uniform("a", resource.MustParse("1"), resource.MustParse("1Gi"))
+	for _, nodes := range [][]*corev1.Node{nil, {n, n}, {{}}, {{ObjectMeta: metav1.ObjectMeta{Name: "x"}}}} {
+		_, err := agent.New(agent.Options{Nodes: nodes, Runtime: func(func(runtime.Report)) runtime.Runtime { return nil }})
+		if err == nil {
+			t.Errorf("%v was accepted", nodes)
+		}
+	}
+}

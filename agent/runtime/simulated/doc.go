@@ -1,0 +1,16 @@
+// Package simulated is a runtime without processes: containers start at once,
+// run for as long as an annotation of their pod says, and end with the code that
+// another one says. Thousands of nodes run in one process.
+//
+// Annotations of a pod:
+//
+//	sim.berth.dev/run-seconds   how long its containers run, a number of seconds
+//	                            with an optional fraction; absent: until stopped.
+//	                            Init containers that are no sidecars end at once
+//	                            unless it is given for them.
+//	sim.berth.dev/exit-code     what they exit with, 0 to 255; absent: 0
+//
+// Either may be given for one container as NAME.sim.berth.dev/run-seconds.
+// A value that cannot be read makes the container fail at once with code 128,
+// as a command that cannot be run does.
+package simulated

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// retryDelay is how long a failed write waits; a conflict needs the watch to
+// catch up, an error the server to recover.
+const retryDelay = 500 * time.Millisecond
+
+// write is a pod's status to be written, and then its object to be removed.
+type write struct {
+	uid    types.UID
+	object *corev1.Pod // nil: the status is as it should be
+	last   *corev1.Pod // as seen last
+	remove bool
+}
+
+// written is what came of it.
+type written struct {
+	uid    types.UID
+	object *corev1.Pod // as it is now, nil when that is not known
+	err    error
+}
+
+func (a *Agent) writer(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case w := <-a.writes:
+			object, err := a.perform(ctx, w)
+			select {
+			case a.written <- written{uid: w.uid, object: object, err: err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (a *Agent) perform(ctx context.Context, w write) (*corev1.Pod, error) {
+	pods := a.opts.Client.CoreV1().Pods(w.last.Namespace)
+	object := w.object
+	if object != nil {
+		var err error
+		if object, err = pods.UpdateStatus(ctx, object, metav1.UpdateOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	if w.remove {
+		err := pods.Delete(ctx, w.last.Name, metav1.DeleteOptions{
+			GracePeriodSeconds: ptr.To[int64](0),
+			Preconditions:      &metav1.Preconditions{UID: &w.uid},
+		})
+		return nil, err
+	}
+	return object, nil
+}
+
+// wrote takes in the outcome of a write.
+func (a *Agent) wrote(w written) {
+	p := a.pods[w.uid]
+	if p == nil {
+		return
+	}
+	p.writing = false
+	switch {
+	case w.err == nil:
+		if w.object != nil && newer(w.object, p.object) {
+			p.object = w.object
+		}
+	case apierrors.IsNotFound(w.err):
+		// Its deletion is on its way through the watch.
+		return
+	default:
+		if !apierrors.IsConflict(w.err) {
+			a.opts.Log.Error(w.err, "Writing a pod's status failed; trying again", "pod", p.object.Namespace+"/"+p.object.Name)
+		}
+		p.dirty, p.retryAt = true, time.Now().Add(retryDelay)
+		a.timers.add(p.retryAt, w.uid)
+		return
+	}
+	if p.dirty {
+		a.dirty = append(a.dirty, p)
+	}
+}
+
+// newer says that a was written after b: the watch may have been faster than the
+// answer. Resource versions of one server are comparable.
+func newer(a, b *corev1.Pod) bool {
+	c, err := resourceversion(a.ResourceVersion, b.ResourceVersion)
+	return err == nil && c > 0
+}
