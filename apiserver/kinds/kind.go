@@ -41,10 +41,14 @@ type Kind struct {
 	// HasStatus gives the kind a status subresource; the main resource then
 	// ignores changes of status and the subresource all others.
 	HasStatus bool
-	// NoGeneration keeps metadata.generation at zero, as for ConfigMaps and Nodes.
-	// Otherwise it is 1 at creation and grows when anything but metadata and
-	// status changes, if the kind HasStatus.
-	NoGeneration bool
+	// ResetOnStatus are further paths that PrepareStatus restores, such as
+	// "metadata.labels". Everything but status and metadata is restored anyway.
+	ResetOnStatus []string
+	// KeepStatusOnCreate stores the status that the creator sent (Node);
+	// otherwise a kind with status starts with an empty one.
+	KeepStatusOnCreate bool
+	// Generation says what the registry does to metadata.generation.
+	Generation Generation
 
 	// Default fills what the request left out. It runs on every decode, of
 	// requests and of stored data, and must be idempotent.
@@ -73,6 +77,8 @@ type Kind struct {
 	ReturnDeleted bool
 	// OrphanDependents is the default propagation of a delete (ReplicationController).
 	OrphanDependents bool
+	// NoGarbageCollection keeps finalizers for dependents off the object (Event).
+	NoGarbageCollection bool
 	// AllowCreateOnUpdate lets PUT create the object (Lease, Endpoints, Node-less kinds).
 	AllowCreateOnUpdate bool
 	// RequireVersionOnUpdate refuses a PUT without resourceVersion.
@@ -84,6 +90,8 @@ type Kind struct {
 	// metadata.namespace, with their values for obj. It must return the same keys for every
 	// object, an empty one included.
 	Fields func(obj runtime.Object) fields.Set
+	// FieldAliases are other names of selectable fields.
+	FieldAliases map[string]string
 	// Trigger names one of Fields for which watches are indexed, e.g. "spec.nodeName".
 	Trigger string
 	// NoWatchCache serves lists and watches straight from etcd (Events).
@@ -93,11 +101,46 @@ type Kind struct {
 	Columns []metav1.TableColumnDefinition
 	Row     func(obj runtime.Object) ([]any, error)
 
-	// Subresources besides status, by name, made from the store of the kind.
+	// Updates are subresources that write the object itself under rules of
+	// their own, by name (ephemeralcontainers, resize, finalize). Status is one of them, made
+	// from HasStatus.
+	Updates map[string]Update
+	// Subresources are all others, by name (binding, scale).
 	Subresources map[string]func(Stores) rest.Storage
+	// Setup may add transactions to the store (allocation of addresses).
+	Setup func(*genericregistry.Store) error
+	// NoDeleteCollection refuses to delete many objects by one request.
+	NoDeleteCollection bool
+	// Delete replaces the generic delete of one object (Namespace).
+	Delete func(ctx context.Context, store *genericregistry.Store, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error)
 	// StoredOnly marks kinds that nothing acts on yet: a create is answered
 	// with a Warning, if the server is set so.
 	StoredOnly bool
+}
+
+// Generation is a policy for metadata.generation.
+type Generation int
+
+const (
+	// Ungenerated leaves it at zero (ConfigMap, Node), or to the kind's hooks.
+	Ungenerated Generation = iota
+	// Fixed sets 1 at creation and nothing afterwards (PriorityClass).
+	Fixed
+	// Counted sets 1 at creation and adds 1 when anything but metadata and status changes.
+	Counted
+)
+
+// Update is a subresource that writes the object under rules of its own.
+type Update struct {
+	// Prepare restores from old what the subresource must not change.
+	Prepare func(ctx context.Context, obj, old runtime.Object)
+	// Validate judges the result; nil accepts what the library accepts.
+	Validate func(ctx context.Context, obj, old runtime.Object) field.ErrorList
+	// Warnings as in Kind.
+	Warnings func(ctx context.Context, obj, old runtime.Object) []string
+	// Resets are the fields (dotted paths) that Prepare restores: nobody can
+	// come to own them through this subresource.
+	Resets []string
 }
 
 // Hub names the kind whose store is shared, and converts to and from its type.
@@ -112,8 +155,6 @@ type Hub struct {
 type Stores struct {
 	// Own is the store of the kind that the subresource belongs to.
 	Own *genericregistry.Store
-	// Status is Own with the status strategy; nil if the kind has no status.
-	Status *genericregistry.Store
 	// Of finds the store of any stored kind, nil if there is none.
 	Of func(schema.GroupResource) *genericregistry.Store
 }

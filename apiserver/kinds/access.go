@@ -1,0 +1,49 @@
+package kinds
+
+import (
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func rbac() []Kind {
+	gv := rbacv1.SchemeGroupVersion
+	return []Kind{
+		{
+			GroupVersion: gv, Kind: "Role", Resource: "roles", Namespaced: true,
+			New:     func() runtime.Object { return &rbacv1.Role{} },
+			NewList: func() runtime.Object { return &rbacv1.RoleList{} },
+		},
+		{
+			GroupVersion: gv, Kind: "RoleBinding", Resource: "rolebindings", Namespaced: true,
+			New:     func() runtime.Object { return &rbacv1.RoleBinding{} },
+			NewList: func() runtime.Object { return &rbacv1.RoleBindingList{} },
+		},
+		{
+			GroupVersion: gv, Kind: "ClusterRole", Resource: "clusterroles",
+			New:     func() runtime.Object { return &rbacv1.ClusterRole{} },
+			NewList: func() runtime.Object { return &rbacv1.ClusterRoleList{} },
+		},
+		{
+			GroupVersion: gv, Kind: "ClusterRoleBinding", Resource: "clusterrolebindings",
+			New:     func() runtime.Object { return &rbacv1.ClusterRoleBinding{} },
+			NewList: func() runtime.Object { return &rbacv1.ClusterRoleBindingList{} },
+		},
+	}
+}
+
+// reviews are questions: answered, never stored.
+func reviews() []Kind {
+	authn, authz := authenticationv1.SchemeGroupVersion, authorizationv1.SchemeGroupVersion
+	return []Kind{
+		{GroupVersion: v1, Kind: "Binding", Resource: "bindings", Namespaced: true, Virtual: true, New: func() runtime.Object { return &corev1.Binding{} }},
+		{GroupVersion: authn, Kind: "TokenReview", Resource: "tokenreviews", Virtual: true, New: func() runtime.Object { return &authenticationv1.TokenReview{} }},
+		{GroupVersion: authn, Kind: "SelfSubjectReview", Resource: "selfsubjectreviews", Virtual: true, New: func() runtime.Object { return &authenticationv1.SelfSubjectReview{} }},
+		{GroupVersion: authz, Kind: "SubjectAccessReview", Resource: "subjectaccessreviews", Virtual: true, New: func() runtime.Object { return &authorizationv1.SubjectAccessReview{} }},
+		{GroupVersion: authz, Kind: "SelfSubjectAccessReview", Resource: "selfsubjectaccessreviews", Virtual: true, New: func() runtime.Object { return &authorizationv1.SelfSubjectAccessReview{} }},
+		{GroupVersion: authz, Kind: "SelfSubjectRulesReview", Resource: "selfsubjectrulesreviews", Virtual: true, New: func() runtime.Object { return &authorizationv1.SelfSubjectRulesReview{} }},
+		{GroupVersion: authz, Kind: "LocalSubjectAccessReview", Resource: "localsubjectaccessreviews", Namespaced: true, Virtual: true, New: func() runtime.Object { return &authorizationv1.LocalSubjectAccessReview{} }},
+	}
+}

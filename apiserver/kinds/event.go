@@ -1,0 +1,127 @@
+package kinds
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// eventTTL is how long an event is kept, in seconds.
+const eventTTL = 60 * 60
+
+// events are one store with two views: Event of the core group, which is what
+// is stored, and Event of events.k8s.io.
+func events() []Kind {
+	return []Kind{
+		{
+			GroupVersion: v1, Kind: "Event", Resource: "events", ShortNames: []string{"ev"}, Namespaced: true,
+			New:                 func() runtime.Object { return &corev1.Event{} },
+			NewList:             func() runtime.Object { return &corev1.EventList{} },
+			AllowCreateOnUpdate: true, NoGarbageCollection: true, NoWatchCache: true,
+			TTL:    func(runtime.Object) uint64 { return eventTTL },
+			Fields: eventFields,
+		},
+		{
+			GroupVersion: eventsv1.SchemeGroupVersion, Kind: "Event", Resource: "events", ShortNames: []string{"ev"}, Namespaced: true,
+			New:                 func() runtime.Object { return &eventsv1.Event{} },
+			NewList:             func() runtime.Object { return &eventsv1.EventList{} },
+			AllowCreateOnUpdate: true, NoGarbageCollection: true,
+			Hub:          &Hub{Of: corev1.Resource("events"), AddConversions: addEventConversions},
+			FieldAliases: regardingNames,
+		},
+	}
+}
+
+func addEventConversions(s *runtime.Scheme) error {
+	if err := s.AddConversionFunc((*eventsv1.Event)(nil), (*corev1.Event)(nil), func(a, b any, _ conversion.Scope) error {
+		eventToCore(a.(*eventsv1.Event), b.(*corev1.Event))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*corev1.Event)(nil), (*eventsv1.Event)(nil), func(a, b any, _ conversion.Scope) error {
+		eventFromCore(a.(*corev1.Event), b.(*eventsv1.Event))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := s.AddConversionFunc((*eventsv1.EventList)(nil), (*corev1.EventList)(nil), func(a, b any, _ conversion.Scope) error {
+		from, to := a.(*eventsv1.EventList), b.(*corev1.EventList)
+		to.ListMeta = from.ListMeta
+		to.Items = make([]corev1.Event, len(from.Items))
+		for i := range from.Items {
+			eventToCore(&from.Items[i], &to.Items[i])
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return s.AddConversionFunc((*corev1.EventList)(nil), (*eventsv1.EventList)(nil), func(a, b any, _ conversion.Scope) error {
+		from, to := a.(*corev1.EventList), b.(*eventsv1.EventList)
+		to.ListMeta = from.ListMeta
+		to.Items = make([]eventsv1.Event, len(from.Items))
+		for i := range from.Items {
+			eventFromCore(&from.Items[i], &to.Items[i])
+		}
+		return nil
+	})
+}
+
+func eventToCore(from *eventsv1.Event, to *corev1.Event) {
+	*to = corev1.Event{
+		ObjectMeta:          from.ObjectMeta,
+		InvolvedObject:      from.Regarding,
+		Reason:              from.Reason,
+		Message:             from.Note,
+		Source:              from.DeprecatedSource,
+		FirstTimestamp:      from.DeprecatedFirstTimestamp,
+		LastTimestamp:       from.DeprecatedLastTimestamp,
+		Count:               from.DeprecatedCount,
+		Type:                from.Type,
+		EventTime:           from.EventTime,
+		Action:              from.Action,
+		Related:             from.Related,
+		ReportingController: from.ReportingController,
+		ReportingInstance:   from.ReportingInstance,
+	}
+	if from.Series != nil {
+		to.Series = &corev1.EventSeries{Count: from.Series.Count, LastObservedTime: from.Series.LastObservedTime}
+	}
+}
+
+func eventFromCore(from *corev1.Event, to *eventsv1.Event) {
+	*to = eventsv1.Event{
+		ObjectMeta:               from.ObjectMeta,
+		EventTime:                from.EventTime,
+		ReportingController:      from.ReportingController,
+		ReportingInstance:        from.ReportingInstance,
+		Action:                   from.Action,
+		Reason:                   from.Reason,
+		Regarding:                from.InvolvedObject,
+		Related:                  from.Related,
+		Note:                     from.Message,
+		Type:                     from.Type,
+		DeprecatedSource:         from.Source,
+		DeprecatedFirstTimestamp: from.FirstTimestamp,
+		DeprecatedLastTimestamp:  from.LastTimestamp,
+		DeprecatedCount:          from.Count,
+	}
+	if from.Series != nil {
+		to.Series = &eventsv1.EventSeries{Count: from.Series.Count, LastObservedTime: from.Series.LastObservedTime}
+	}
+}
+
+// regardingNames are the selectable fields of events.k8s.io in terms of the stored Event.
+var regardingNames = map[string]string{
+	"regarding.kind":            "involvedObject.kind",
+	"regarding.namespace":       "involvedObject.namespace",
+	"regarding.name":            "involvedObject.name",
+	"regarding.uid":             "involvedObject.uid",
+	"regarding.apiVersion":      "involvedObject.apiVersion",
+	"regarding.resourceVersion": "involvedObject.resourceVersion",
+	"regarding.fieldPath":       "involvedObject.fieldPath",
+	"reason":                    "reason",
+	"reportingController":       "reportingComponent",
+	"type":                      "type",
+}

@@ -1,0 +1,79 @@
+package registry
+
+import (
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// The k8s.io/api types all have the same outline: TypeMeta, ObjectMeta, one or
+// more fields of content, and perhaps Status. The functions here rely on it.
+
+// clearStatus empties the status.
+func clearStatus(obj runtime.Object) {
+	status := reflect.ValueOf(obj).Elem().FieldByName("Status")
+	status.SetZero()
+}
+
+// copyStatus makes obj's status that of from.
+func copyStatus(obj, from runtime.Object) {
+	reflect.ValueOf(obj).Elem().FieldByName("Status").Set(reflect.ValueOf(from).Elem().FieldByName("Status"))
+}
+
+// copyContent makes everything but metadata and status that of from.
+func copyContent(obj, from runtime.Object) {
+	to, of := reflect.ValueOf(obj).Elem(), reflect.ValueOf(from).Elem()
+	for _, i := range contentFields(to.Type()) {
+		to.Field(i).Set(of.Field(i))
+	}
+}
+
+// sameContent compares everything but metadata and status.
+func sameContent(a, b runtime.Object) bool {
+	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	for _, i := range contentFields(x.Type()) {
+		if !equality.Semantic.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
+			return false
+		}
+	}
+	return true
+}
+
+func contentFields(t reflect.Type) []int {
+	var content []int
+	for i := range t.NumField() {
+		switch t.Field(i).Name {
+		case "TypeMeta", "ObjectMeta", "Status":
+		default:
+			content = append(content, i)
+		}
+	}
+	return content
+}
+
+// contentPaths are the JSON names of the content fields.
+func contentPaths(obj runtime.Object) []string {
+	t := reflect.TypeOf(obj).Elem()
+	var names []string
+	for _, i := range contentFields(t) {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// pathSet turns dotted paths into the form that server-side apply wants.
+func pathSet(paths []string) *fieldpath.Set {
+	set := fieldpath.NewSet()
+	for _, path := range paths {
+		var elements []any
+		for _, name := range strings.Split(path, ".") {
+			elements = append(elements, name)
+		}
+		set.Insert(fieldpath.MakePathOrDie(elements...))
+	}
+	return set
+}

@@ -1,0 +1,161 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	apistorage "k8s.io/apiserver/pkg/storage"
+
+	"github.com/berthproject/berth/apiserver/kinds"
+)
+
+// REST serves the main resource of a kind.
+type REST struct {
+	*genericregistry.Store
+	kind kinds.Kind
+}
+
+var (
+	_ rest.StandardStorage      = &REST{}
+	_ rest.ShortNamesProvider   = &REST{}
+	_ rest.CategoriesProvider   = &REST{}
+	_ rest.SingularNameProvider = &REST{}
+)
+
+// ShortNames are what people type instead of the resource.
+func (r *REST) ShortNames() []string { return r.kind.ShortNames }
+
+// Categories are the groups of kinds, such as "all", that the kind is in.
+func (r *REST) Categories() []string { return r.kind.Categories }
+
+// Delete removes one object, by the kind's own rule if it has one.
+func (r *REST) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	if r.kind.Delete != nil {
+		return r.kind.Delete(ctx, r.Store, name, validate, options)
+	}
+	return r.Store.Delete(ctx, name, validate, options)
+}
+
+// Storage is what the API installs for the kind.
+func (r *REST) Storage() rest.Storage {
+	if r.kind.NoDeleteCollection {
+		return single{r: r}
+	}
+	return r
+}
+
+// Config is what all stores have in common.
+type Config struct {
+	// Options say where and how objects are kept.
+	Options generic.RESTOptionsGetter
+	// Typer knows the kinds of Go types.
+	Typer runtime.ObjectTyper
+	// WarnStored answers creates of kinds that nothing acts on with a warning.
+	WarnStored bool
+}
+
+// New makes the storage of a kind that owns its store.
+func New(kind kinds.Kind, c Config) (*REST, error) {
+	s := newStrategy(kind, c.Typer, c.WarnStored)
+	resource := kind.GroupResource()
+	store := &genericregistry.Store{
+		NewFunc:                   kind.New,
+		NewListFunc:               kind.NewList,
+		DefaultQualifiedResource:  resource,
+		SingularQualifiedResource: schema.GroupResource{Group: resource.Group, Resource: singular(kind)},
+		CreateStrategy:            s,
+		UpdateStrategy:            s,
+		DeleteStrategy:            s,
+		ResetFieldsStrategy:       s,
+		ReturnDeletedObject:       kind.ReturnDeleted,
+		TableConvertor:            newTables(kind),
+		PredicateFunc:             predicate(kind),
+	}
+	if kind.TTL != nil {
+		store.TTLFunc = func(obj runtime.Object, _ uint64, _ bool) (uint64, error) { return kind.TTL(obj), nil }
+	}
+	options := &generic.StoreOptions{RESTOptions: c.Options, AttrFunc: attributes(kind)}
+	if kind.Trigger != "" {
+		options.TriggerFunc = apistorage.IndexerFuncs{kind.Trigger: func(obj runtime.Object) string { return kind.Fields(obj)[kind.Trigger] }}
+	}
+	if err := store.CompleteWithOptions(options); err != nil {
+		return nil, fmt.Errorf("store of %s: %w", resource, err)
+	}
+	if kind.Setup != nil {
+		if err := kind.Setup(store); err != nil {
+			return nil, fmt.Errorf("store of %s: %w", resource, err)
+		}
+	}
+	return &REST{Store: store, kind: kind}, nil
+}
+
+// NewView makes the storage of a kind that shares the store of another one,
+// whose REST is given; only names and columns are its own.
+func NewView(kind kinds.Kind, owner *REST) *REST {
+	store := *owner.Store
+	store.TableConvertor = newTables(kind)
+	return &REST{Store: &store, kind: kind}
+}
+
+// Subresources makes all subresources of a kind, by name.
+func (r *REST) Subresources(c Config, of func(schema.GroupResource) *genericregistry.Store) map[string]rest.Storage {
+	s := newStrategy(r.kind, c.Typer, false)
+	made := map[string]rest.Storage{}
+	if r.kind.HasStatus {
+		made["status"] = newUpdateREST(r.Store, s, statusRules(r.kind))
+	}
+	for name, rules := range r.kind.Updates {
+		made[name] = newUpdateREST(r.Store, s, rules)
+	}
+	for name, build := range r.kind.Subresources {
+		made[name] = build(kinds.Stores{Own: r.Store, Of: of})
+	}
+	return made
+}
+
+func singular(kind kinds.Kind) string {
+	if kind.Singular != "" {
+		return kind.Singular
+	}
+	return strings.ToLower(kind.Kind)
+}
+
+// attributes are the labels and fields that selectors see.
+func attributes(kind kinds.Kind) apistorage.AttrFunc {
+	return func(obj runtime.Object) (labels.Set, fields.Set, error) {
+		accessor, err := meta.Accessor(obj)
+		if err != nil {
+			return nil, nil, err
+		}
+		set := fields.Set{}
+		if kind.Fields != nil {
+			set = kind.Fields(obj)
+		}
+		set["metadata.name"] = accessor.GetName()
+		if kind.Namespaced {
+			set["metadata.namespace"] = accessor.GetNamespace()
+		}
+		return accessor.GetLabels(), set, nil
+	}
+}
+
+func predicate(kind kinds.Kind) func(labels.Selector, fields.Selector) apistorage.SelectionPredicate {
+	attrs := attributes(kind)
+	return func(label labels.Selector, field fields.Selector) apistorage.SelectionPredicate {
+		p := apistorage.SelectionPredicate{Label: label, Field: field, GetAttrs: attrs}
+		if kind.Trigger != "" {
+			p.IndexFields = []string{kind.Trigger}
+		}
+		return p
+	}
+}

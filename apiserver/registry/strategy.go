@@ -1,0 +1,141 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/berthproject/berth/apiserver/kinds"
+)
+
+// strategy is what the library asks about writes of the main resource.
+type strategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	kind kinds.Kind
+	// warnStored tells creators of a StoredOnly kind that nothing acts on it.
+	warnStored bool
+}
+
+var (
+	_ rest.RESTCreateStrategy              = strategy{}
+	_ rest.RESTUpdateStrategy              = strategy{}
+	_ rest.RESTGracefulDeleteStrategy      = strategy{}
+	_ rest.GarbageCollectionDeleteStrategy = strategy{}
+	_ rest.ResetFieldsStrategy             = strategy{}
+)
+
+func newStrategy(kind kinds.Kind, typer runtime.ObjectTyper, warnStored bool) strategy {
+	return strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: kind, warnStored: warnStored && kind.StoredOnly}
+}
+
+func (s strategy) NamespaceScoped() bool { return s.kind.Namespaced }
+
+func (s strategy) AllowCreateOnUpdate(context.Context) bool { return s.kind.AllowCreateOnUpdate }
+
+func (s strategy) AllowUnconditionalUpdate(context.Context) bool {
+	return !s.kind.RequireVersionOnUpdate
+}
+
+func (s strategy) Canonicalize(runtime.Object) {}
+
+func (s strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
+	if s.kind.HasStatus && !s.kind.KeepStatusOnCreate {
+		clearStatus(obj)
+	}
+	if s.kind.Generation != kinds.Ungenerated {
+		setGeneration(obj, 1)
+	}
+	if s.kind.PrepareCreate != nil {
+		s.kind.PrepareCreate(ctx, obj)
+	}
+}
+
+func (s strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	if s.kind.HasStatus {
+		copyStatus(obj, old)
+	}
+	if s.kind.PrepareUpdate != nil {
+		s.kind.PrepareUpdate(ctx, obj, old)
+	}
+	if s.kind.Generation == kinds.Counted && !sameContent(obj, old) {
+		setGeneration(obj, generation(old)+1)
+	}
+}
+
+func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	if s.kind.Validate == nil {
+		return nil
+	}
+	return s.kind.Validate(ctx, obj)
+}
+
+func (s strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if s.kind.ValidateUpdate == nil {
+		return nil
+	}
+	return s.kind.ValidateUpdate(ctx, obj, old)
+}
+
+func (s strategy) WarningsOnCreate(ctx context.Context, obj runtime.Object) []string {
+	var texts []string
+	if s.kind.Warnings != nil {
+		texts = s.kind.Warnings(ctx, obj, nil)
+	}
+	if s.warnStored {
+		texts = append(texts, fmt.Sprintf("%s is stored, but nothing acts on it yet in this release", s.kind.Kind))
+	}
+	return texts
+}
+
+func (s strategy) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
+	if s.kind.Warnings == nil {
+		return nil
+	}
+	return s.kind.Warnings(ctx, obj, old)
+}
+
+func (s strategy) CheckGracefulDelete(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
+	return s.kind.GracefulDelete != nil && s.kind.GracefulDelete(ctx, obj, options)
+}
+
+func (s strategy) DefaultGarbageCollectionPolicy(context.Context) rest.GarbageCollectionPolicy {
+	switch {
+	case s.kind.NoGarbageCollection:
+		return rest.Unsupported
+	case s.kind.OrphanDependents:
+		return rest.OrphanDependents
+	default:
+		return rest.DeleteDependents
+	}
+}
+
+func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	if !s.kind.HasStatus {
+		return nil
+	}
+	return map[fieldpath.APIVersion]*fieldpath.Set{
+		fieldpath.APIVersion(s.kind.GroupVersion.String()): pathSet([]string{"status"}),
+	}
+}
+
+func generation(obj runtime.Object) int64 {
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return 0 // not reached: the library has read the metadata before
+	}
+	return accessor.GetGeneration()
+}
+
+func setGeneration(obj runtime.Object, n int64) {
+	if accessor, err := meta.Accessor(obj); err == nil {
+		accessor.SetGeneration(n)
+	}
+}

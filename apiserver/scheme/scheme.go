@@ -1,0 +1,132 @@
+package scheme
+
+import (
+	"fmt"
+	"maps"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/berthproject/berth/apiserver/kinds"
+)
+
+// Set is everything that encodes, decodes and names the table's types.
+type Set struct {
+	// Scheme knows every type under its version and as __internal.
+	Scheme *runtime.Scheme
+	// External knows the versions only; OpenAPI names come from it.
+	External *runtime.Scheme
+	// Codecs encode and decode by Scheme.
+	Codecs serializer.CodecFactory
+	// ParameterCodec decodes query parameters.
+	ParameterCodec runtime.ParameterCodec
+}
+
+// requestTypes are what subresources exchange and no row stores.
+var requestTypes = map[schema.GroupVersion][]runtime.Object{
+	corev1.SchemeGroupVersion:           {&corev1.Binding{}},
+	autoscalingv1.SchemeGroupVersion:    {&autoscalingv1.Scale{}},
+	authenticationv1.SchemeGroupVersion: {&authenticationv1.TokenRequest{}},
+	policyv1.SchemeGroupVersion:         {&policyv1.Eviction{}},
+}
+
+// New builds the schemes of a table. It fails on a table that names a type
+// twice in one version.
+func New(table []kinds.Kind) (*Set, error) {
+	s := runtime.NewScheme()
+	external := runtime.NewScheme()
+	versions := sets.New[schema.GroupVersion]()
+	for gv, types := range requestTypes {
+		versions.Insert(gv)
+		register(s, external, gv, types...)
+	}
+	for _, k := range table {
+		versions.Insert(k.GroupVersion)
+		if err := addKind(s, external, k, table); err != nil {
+			return nil, err
+		}
+	}
+	for gv := range versions {
+		metav1.AddToGroupVersion(s, gv)
+		metav1.AddToGroupVersion(external, gv)
+	}
+	v1 := schema.GroupVersion{Version: "v1"}
+	metav1.AddToGroupVersion(s, v1)
+	metav1.AddToGroupVersion(external, v1)
+	for gv := range versions {
+		if err := s.SetVersionPriority(gv); err != nil {
+			return nil, fmt.Errorf("registering %s: %w", gv, err)
+		}
+	}
+	return &Set{
+		Scheme:         s,
+		External:       external,
+		Codecs:         serializer.NewCodecFactory(s),
+		ParameterCodec: runtime.NewParameterCodec(s),
+	}, nil
+}
+
+func register(s, external *runtime.Scheme, gv schema.GroupVersion, types ...runtime.Object) {
+	s.AddKnownTypes(gv, types...)
+	s.AddKnownTypes(internal(gv), types...)
+	external.AddKnownTypes(gv, types...)
+}
+
+func internal(gv schema.GroupVersion) schema.GroupVersion {
+	return schema.GroupVersion{Group: gv.Group, Version: runtime.APIVersionInternal}
+}
+
+func addKind(s, external *runtime.Scheme, k kinds.Kind, table []kinds.Kind) error {
+	types := []runtime.Object{k.New()}
+	if k.NewList != nil {
+		types = append(types, k.NewList())
+	}
+	switch {
+	case k.Hub == nil:
+		register(s, external, k.GroupVersion, types...)
+	default:
+		owner, found := kinds.Find(table, k.Hub.Of)
+		if !found {
+			return fmt.Errorf("%s shares the store of %s, which is not in the table", k.GroupResource(), k.Hub.Of)
+		}
+		s.AddKnownTypes(k.GroupVersion, types...)
+		external.AddKnownTypes(k.GroupVersion, types...)
+		s.AddKnownTypes(internal(k.GroupVersion), owner.New(), owner.NewList())
+		if err := k.Hub.AddConversions(s); err != nil {
+			return fmt.Errorf("registering conversions of %s: %w", k.GroupResource(), err)
+		}
+	}
+	if k.Default != nil {
+		rule := k.Default
+		s.AddTypeDefaultingFunc(k.New(), func(obj any) { rule(obj.(runtime.Object)) })
+	}
+	return addFieldLabels(s, k)
+}
+
+// addFieldLabels tells the list handler which field selectors a kind has.
+func addFieldLabels(s *runtime.Scheme, k kinds.Kind) error {
+	if k.Fields == nil && k.FieldAliases == nil {
+		return nil // metadata.name and metadata.namespace are the library's default
+	}
+	names := map[string]string{"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace"}
+	if k.Fields != nil {
+		for name := range k.Fields(k.New()) {
+			names[name] = name
+		}
+	}
+	maps.Copy(names, k.FieldAliases)
+	return s.AddFieldLabelConversionFunc(k.GroupVersionKind(), func(label, value string) (string, string, error) {
+		name, ok := names[label]
+		if !ok {
+			return "", "", fmt.Errorf("field label not supported: %s", label)
+		}
+		return name, value, nil
+	})
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/version"
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/client/pkg/v3/types"
+	"go.etcd.io/etcd/server/v3/config"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/features"
+	"go.uber.org/zap"
+	"golang.org/x/crypto/bcrypt"
+)
+
+const (
+	// memberName and peerURL name the only member to itself; nothing listens there.
+	memberName = "berth"
+	peerURL    = "http://127.0.0.1:2380"
+	// A database beyond the quota turns read-only; 8 GiB is etcd's own advice for the largest.
+	quotaBytes = 8 << 30
+	// snapshotCount bounds the log that is replayed after a crash.
+	snapshotCount = 10000
+	// maxRequestBytes is etcd's default, which the API server's limit of 3 MiB on bodies assumes.
+	maxRequestBytes = 3 << 19
+	// readyWithin bounds the replay of the log at start.
+	readyWithin = 2 * time.Minute
+)
+
+// OpenEmbedded starts the member kept in dir/etcd, making it if there is none.
+func OpenEmbedded(ctx context.Context, dir string) (*Backend, error) {
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	server, err := startMember(ctx, filepath.Join(dir, "etcd"))
+	if err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	announceProgress(ctx, version.Version)
+	return newBackend(v3client.New(server), func() {
+		server.Stop()
+		_ = lock.Close()
+	}), nil
+}
+
+// lockDir makes sure that no other process uses dir.
+func lockDir(dir string) (*fileutil.LockedFile, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	path := filepath.Join(dir, "lock")
+	lock, err := fileutil.TryLockFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fileutil.ErrLocked) {
+		owner, _ := os.ReadFile(path)
+		return nil, fmt.Errorf("data directory %s is in use by another process (pid %s): stop it, or choose another directory with --data-dir", dir, strings.TrimSpace(string(owner)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking data directory %s: %w", dir, err)
+	}
+	if err := lock.Truncate(0); err == nil {
+		_, _ = lock.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
+	}
+	return lock, nil
+}
+
+func startMember(ctx context.Context, dir string) (*etcdserver.EtcdServer, error) {
+	cfg, err := memberConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	server, err := etcdserver.NewServer(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store in %s: %w", dir, err)
+	}
+	server.Start()
+	select {
+	case <-server.ReadyNotify():
+		return server, nil
+	case <-ctx.Done():
+		server.Stop()
+		return nil, ctx.Err()
+	case <-time.After(readyWithin):
+		server.Stop()
+		return nil, fmt.Errorf("the store in %s was not ready after %s", dir, readyWithin)
+	}
+}
+
+// memberConfig is that of a cluster of one whose only client is this process.
+func memberConfig(dir string) (config.ServerConfig, error) {
+	urls, err := types.NewURLs([]string{peerURL})
+	if err != nil {
+		return config.ServerConfig{}, err
+	}
+	logs := zap.NewProductionConfig()
+	logs.Level.SetLevel(zap.ErrorLevel)
+	logger, err := logs.Build()
+	if err != nil {
+		return config.ServerConfig{}, err
+	}
+	return config.ServerConfig{
+		Name:                        memberName,
+		DataDir:                     dir,
+		PeerURLs:                    urls,
+		ClientURLs:                  urls,
+		InitialPeerURLsMap:          types.URLsMap{memberName: urls},
+		InitialClusterToken:         memberName,
+		NewCluster:                  true,
+		SnapshotCount:               snapshotCount,
+		SnapshotCatchUpEntries:      snapshotCount / 2,
+		MaxSnapFiles:                5,
+		MaxWALFiles:                 5,
+		TickMs:                      100,
+		ElectionTicks:               10,
+		InitialElectionTickAdvance:  true,
+		QuotaBackendBytes:           quotaBytes,
+		MaxTxnOps:                   128,
+		MaxRequestBytes:             maxRequestBytes,
+		AuthToken:                   "simple",
+		BcryptCost:                  uint(bcrypt.DefaultCost),
+		TokenTTL:                    300,
+		PreVote:                     true,
+		StrictReconfigCheck:         true,
+		MaxLearners:                 1,
+		DowngradeCheckTime:          5 * time.Second,
+		WarningApplyDuration:        time.Second,
+		WarningUnaryRequestDuration: time.Second,
+		CompactHashCheckTime:        time.Minute,
+		BootstrapTimeout:            readyWithin,
+		V2Deprecation:               config.V2DeprDefault,
+		Logger:                      logger,
+		ServerFeatureGate:           features.NewDefaultServerFeatureGate(memberName, logger),
+		Metrics:                     "basic",
+	}, nil
+}

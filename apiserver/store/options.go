@@ -1,0 +1,125 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/registry/generic"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+	flowcontrolrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
+	"k8s.io/client-go/tools/cache"
+)
+
+// prefix of all keys, as kube-apiserver has it.
+const prefix = "/registry"
+
+// Options tells every resource's store how it is kept in the backend.
+type Options struct {
+	Backend *Backend
+	Scheme  *runtime.Scheme
+	Codecs  serializer.CodecFactory
+	// Uncached resources are listed and watched in etcd directly.
+	Uncached sets.Set[schema.GroupResource]
+	// Counter learns the number of objects of each resource.
+	Counter flowcontrolrequest.StorageObjectCountTracker
+}
+
+var _ generic.RESTOptionsGetter = Options{}
+
+// GetRESTOptions is called once for each resource that is stored.
+func (o Options) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
+	versions := o.Scheme.PrioritizedVersionsForGroup(resource.Group)
+	if len(versions) == 0 {
+		return generic.RESTOptions{}, fmt.Errorf("no version of group %q is registered", resource.Group)
+	}
+	cfg := storagebackend.NewDefaultConfig(prefix, nil)
+	codec, versioner, err := serverstorage.NewStorageCodec(serverstorage.StorageCodecConfig{
+		StorageMediaType:  runtime.ContentTypeProtobuf,
+		StorageSerializer: o.Codecs,
+		StorageVersion:    versions[0],
+		MemoryVersion:     schema.GroupVersion{Group: resource.Group, Version: runtime.APIVersionInternal},
+		Config:            *cfg,
+	})
+	if err != nil {
+		return generic.RESTOptions{}, err
+	}
+	cfg.Codec, cfg.EncodeVersioner = codec, versioner
+	cfg.StorageObjectCountTracker = o.Counter
+	return generic.RESTOptions{
+		StorageConfig:             cfg.ForResource(resource),
+		Decorator:                 o.decorate,
+		EnableGarbageCollection:   true,
+		DeleteCollectionWorkers:   4,
+		ResourcePrefix:            resourcePrefix(resource),
+		CountMetricPollPeriod:     time.Minute,
+		StorageObjectCountTracker: o.Counter,
+	}, nil
+}
+
+// resourcePrefix names the keys of a resource as kube-apiserver does: they
+// show up in messages about failed preconditions.
+func resourcePrefix(resource schema.GroupResource) string {
+	if special, ok := specialPrefixes[resource]; ok {
+		return special
+	}
+	return resource.Resource
+}
+
+var specialPrefixes = map[schema.GroupResource]string{
+	{Resource: "nodes"}:                  "minions",
+	{Resource: "services"}:               "services/specs",
+	{Resource: "endpoints"}:              "services/endpoints",
+	{Resource: "replicationcontrollers"}: "controllers",
+}
+
+// decorate makes the storage of one resource: etcd, and a watch cache before it.
+func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix string,
+	keyFunc func(runtime.Object) (string, error), newFunc, newListFunc func() runtime.Object,
+	attrs storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
+) (storage.Interface, factory.DestroyFunc, error) {
+	versioner := storage.APIObjectVersioner{}
+	raw, err := etcd3.New(o.Backend.client, o.Backend.compactor, c.Codec, newFunc, newListFunc, c.Prefix, resourcePrefix,
+		c.GroupResource, identity.NewEncryptCheckTransformer(), c.LeaseManagerConfig,
+		etcd3.NewDefaultDecoder(c.Codec, versioner), versioner)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Uncached.Has(c.GroupResource) {
+		return raw, sync.OnceFunc(raw.Close), nil
+	}
+	cached, err := cacher.NewCacherFromConfig(cacher.Config{
+		Storage:             raw,
+		Versioner:           versioner,
+		GroupResource:       c.GroupResource,
+		EventsHistoryWindow: c.EventsHistoryWindow,
+		ResourcePrefix:      resourcePrefix,
+		KeyFunc:             keyFunc,
+		NewFunc:             newFunc,
+		NewListFunc:         newListFunc,
+		GetAttrsFunc:        attrs,
+		IndexerFuncs:        triggers,
+		Indexers:            indexers,
+		Codec:               c.Codec,
+	})
+	if err != nil {
+		raw.Close()
+		return nil, nil, err
+	}
+	delegator := cacher.NewCacheDelegator(cached, raw)
+	return delegator, sync.OnceFunc(func() {
+		delegator.Stop()
+		cached.Stop()
+		raw.Close()
+	}), nil
+}

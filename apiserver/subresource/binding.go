@@ -1,0 +1,180 @@
+package subresource
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	storeerr "k8s.io/apiserver/pkg/storage/errors"
+	"k8s.io/apiserver/pkg/util/dryrun"
+)
+
+var bindingResource = corev1.Resource("pods/binding")
+
+// Binding gives a pod its node.
+type Binding struct {
+	pods *registry.Store
+}
+
+var (
+	_ rest.NamedCreater = &Binding{}
+	_ rest.Scoper       = &LegacyBinding{}
+	_ rest.Creater      = &LegacyBinding{}
+)
+
+// NewBinding serves pods/binding.
+func NewBinding(pods *registry.Store) *Binding { return &Binding{pods: pods} }
+
+// New returns what a request carries.
+func (b *Binding) New() runtime.Object { return &corev1.Binding{} }
+
+// Destroy does nothing: the store belongs to the pods.
+func (b *Binding) Destroy() {}
+
+// Create binds the pod called name. A pod that is bound already, also to the
+// same node, that is being deleted or that is gated is a conflict.
+func (b *Binding) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	binding, ok := obj.(*corev1.Binding)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Binding, have %T", obj))
+	}
+	if name != binding.Name {
+		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
+	}
+	if errs := validateBinding(binding); len(errs) > 0 {
+		return nil, errs.ToAggregate() // Kubernetes answers 500 here, not 422
+	}
+	if validate != nil {
+		if err := validate(ctx, binding.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.assign(ctx, binding, dryrun.IsDryRun(options.DryRun)); err != nil {
+		return nil, err
+	}
+	return &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated}, nil
+}
+
+func validateBinding(binding *corev1.Binding) field.ErrorList {
+	var errs field.ErrorList
+	if kind := binding.Target.Kind; kind != "" && kind != "Node" {
+		errs = append(errs, field.NotSupported(field.NewPath("target", "kind"), kind, []string{"Node", "<empty>"}))
+	}
+	if binding.Target.Name == "" {
+		errs = append(errs, field.Required(field.NewPath("target", "name"), ""))
+	}
+	return errs
+}
+
+// assign writes the node into the pod, straight in the store: strategies and
+// admission of pod updates have no say in a binding.
+func (b *Binding) assign(ctx context.Context, binding *corev1.Binding, dryRun bool) error {
+	key, err := b.pods.KeyFunc(ctx, binding.Name)
+	if err != nil {
+		return err
+	}
+	preconditions := &storage.Preconditions{}
+	if binding.UID != "" {
+		preconditions.UID = &binding.UID
+	}
+	if binding.ResourceVersion != "" {
+		preconditions.ResourceVersion = &binding.ResourceVersion
+	}
+	err = b.pods.Storage.GuaranteedUpdate(ctx, key, b.pods.New(), false, preconditions,
+		storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+			pod, ok := obj.(*corev1.Pod)
+			if !ok {
+				return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
+			}
+			return pod, place(pod, binding)
+		}), dryRun, nil)
+	if storage.IsInvalidObj(err) {
+		return apierrors.NewConflict(corev1.Resource("pods"), binding.Name, err)
+	}
+	if err = storeerr.InterpretGetError(err, corev1.Resource("pods"), binding.Name); err == nil {
+		return nil
+	}
+	err = storeerr.InterpretUpdateError(err, corev1.Resource("pods"), binding.Name)
+	if _, isStatus := err.(apierrors.APIStatus); isStatus {
+		return err
+	}
+	return apierrors.NewConflict(bindingResource, binding.Name, err)
+}
+
+// place changes the pod as a binding does, or says why it may not be bound.
+func place(pod *corev1.Pod, binding *corev1.Binding) error {
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return fmt.Errorf("pod %s is being deleted, cannot be assigned to a host", pod.Name)
+	case pod.Spec.NodeName != "":
+		return fmt.Errorf("pod %v is already assigned to node %q", pod.Name, pod.Spec.NodeName)
+	case len(pod.Spec.SchedulingGates) != 0:
+		return fmt.Errorf("pod %v has non-empty .spec.schedulingGates", pod.Name)
+	}
+	pod.Spec.NodeName = binding.Target.Name
+	pod.Status.NominatedNodeName = ""
+	pod.Annotations = merged(pod.Annotations, binding.Annotations)
+	pod.Labels = merged(pod.Labels, binding.Labels)
+	setScheduled(pod)
+	return nil
+}
+
+func merged(to, from map[string]string) map[string]string {
+	if to == nil && len(from) > 0 {
+		to = make(map[string]string, len(from))
+	}
+	for k, v := range from {
+		to[k] = v
+	}
+	return to
+}
+
+// setScheduled makes the PodScheduled condition true, since now.
+func setScheduled(pod *corev1.Pod) {
+	condition := corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}
+	for i, old := range pod.Status.Conditions {
+		if old.Type != corev1.PodScheduled {
+			continue
+		}
+		if old.Status == corev1.ConditionTrue {
+			condition.LastTransitionTime = old.LastTransitionTime
+		}
+		pod.Status.Conditions[i] = condition
+		return
+	}
+	pod.Status.Conditions = append(pod.Status.Conditions, condition)
+}
+
+// LegacyBinding serves POST bindings, which names the pod in the body.
+type LegacyBinding struct {
+	*Binding
+}
+
+// NewLegacyBinding serves the resource "bindings".
+func NewLegacyBinding(pods *registry.Store) *LegacyBinding {
+	return &LegacyBinding{Binding: NewBinding(pods)}
+}
+
+// NamespaceScoped is true: a binding is in its pod's namespace.
+func (b *LegacyBinding) NamespaceScoped() bool { return true }
+
+// GetSingularName names one binding.
+func (b *LegacyBinding) GetSingularName() string { return "binding" }
+
+// Create binds the pod that the body names.
+func (b *LegacyBinding) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	binding, ok := obj.(*corev1.Binding)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Binding, have %T", obj))
+	}
+	return b.Binding.Create(ctx, binding.Name, obj, validate, options)
+}

@@ -1,0 +1,111 @@
+package subresource
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	storeerr "k8s.io/apiserver/pkg/storage/errors"
+	"k8s.io/apiserver/pkg/util/dryrun"
+)
+
+// DeleteNamespace marks a namespace as Terminating; it is gone only when
+// spec.finalizers is empty, which is for the loop that removes its content to
+// say. A namespace without finalizers is removed at once.
+func DeleteNamespace(ctx context.Context, store *registry.Store, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	found, err := store.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, false, err
+	}
+	namespace := found.(*corev1.Namespace)
+	if options == nil {
+		options = metav1.NewDeleteOptions(0)
+	}
+	if err := pinNamespace(namespace, options); err != nil {
+		return nil, false, err
+	}
+	if namespace.DeletionTimestamp.IsZero() {
+		return terminate(ctx, store, namespace, validate, options)
+	}
+	if len(namespace.Spec.Finalizers) != 0 {
+		return namespace, false, nil
+	}
+	return store.Delete(ctx, name, validate, options)
+}
+
+// pinNamespace makes sure that the rest of the delete is about the object that was read.
+func pinNamespace(namespace *corev1.Namespace, options *metav1.DeleteOptions) error {
+	if options.Preconditions == nil {
+		options.Preconditions = &metav1.Preconditions{}
+	}
+	if options.Preconditions.UID == nil {
+		options.Preconditions.UID = &namespace.UID
+	} else if *options.Preconditions.UID != namespace.UID {
+		return apierrors.NewConflict(corev1.Resource("namespaces"), namespace.Name,
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *options.Preconditions.UID, namespace.UID))
+	}
+	if rv := options.Preconditions.ResourceVersion; rv != nil && *rv != namespace.ResourceVersion {
+		return apierrors.NewConflict(corev1.Resource("namespaces"), namespace.Name,
+			fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *rv, namespace.ResourceVersion))
+	}
+	return nil
+}
+
+func terminate(ctx context.Context, store *registry.Store, namespace *corev1.Namespace, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	key, err := store.KeyFunc(ctx, namespace.Name)
+	if err != nil {
+		return nil, false, err
+	}
+	preconditions := &storage.Preconditions{UID: options.Preconditions.UID, ResourceVersion: options.Preconditions.ResourceVersion}
+	out := store.New()
+	err = store.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions,
+		storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+			current, ok := obj.(*corev1.Namespace)
+			if !ok {
+				return nil, fmt.Errorf("want a Namespace at %s, have %T", key, obj)
+			}
+			if err := validate(ctx, current); err != nil {
+				return nil, err
+			}
+			markTerminating(current, options)
+			return current, nil
+		}), dryrun.IsDryRun(options.DryRun), nil)
+	if err != nil {
+		err = storeerr.InterpretGetError(err, corev1.Resource("namespaces"), namespace.Name)
+		err = storeerr.InterpretUpdateError(err, corev1.Resource("namespaces"), namespace.Name)
+		return nil, false, err
+	}
+	return out, false, nil
+}
+
+func markTerminating(namespace *corev1.Namespace, options *metav1.DeleteOptions) {
+	if namespace.DeletionTimestamp.IsZero() {
+		now := metav1.Now()
+		namespace.DeletionTimestamp = &now
+	}
+	namespace.Status.Phase = corev1.NamespaceTerminating
+	if options.OrphanDependents != nil && *options.OrphanDependents {
+		for _, finalizer := range namespace.Finalizers {
+			if finalizer == metav1.FinalizerOrphanDependents {
+				return
+			}
+		}
+		namespace.Finalizers = append(namespace.Finalizers, metav1.FinalizerOrphanDependents)
+	}
+}
+
+// KeepNamespace makes updates remove a namespace that is being deleted only
+// when its spec.finalizers are gone too, and not just those of its metadata.
+func KeepNamespace(store *registry.Store) error {
+	store.ShouldDeleteDuringUpdate = func(_ context.Context, _ string, obj, _ runtime.Object) bool {
+		namespace, ok := obj.(*corev1.Namespace)
+		return ok && len(namespace.Spec.Finalizers) == 0
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package subresource
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// scaled is what a Scale shows of a workload. Replicas may be set.
+type scaled struct {
+	replicas *int32
+	current  int32
+	selector string
+}
+
+// Scale serves get and update of how many replicas a workload should have.
+type Scale struct {
+	store *registry.Store
+	// version of the workload, for the owners of its replicas field.
+	version schema.GroupVersion
+}
+
+var (
+	_ rest.Patcher                  = &Scale{}
+	_ rest.GroupVersionKindProvider = &Scale{}
+	_ rest.TableConvertor           = &Scale{}
+)
+
+// NewScale serves scale of a workload with spec.replicas: ReplicaSet,
+// Deployment, StatefulSet or ReplicationController.
+func NewScale(store *registry.Store, version schema.GroupVersion) *Scale {
+	return &Scale{store: store, version: version}
+}
+
+// scaleOf finds replicas and selector. An absent spec.replicas means 0 here as
+// in Kubernetes; defaulting makes it 1 before anything is stored.
+func scaleOf(obj runtime.Object) (scaled, error) {
+	var spec **int32
+	var current int32
+	var selector *metav1.LabelSelector
+	switch w := obj.(type) {
+	case *appsv1.ReplicaSet:
+		spec, current, selector = &w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector
+	case *appsv1.Deployment:
+		spec, current, selector = &w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector
+	case *appsv1.StatefulSet:
+		spec, current, selector = &w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector
+	case *corev1.ReplicationController:
+		spec, current = &w.Spec.Replicas, w.Status.Replicas
+		selector = &metav1.LabelSelector{MatchLabels: w.Spec.Selector}
+	default:
+		return scaled{}, fmt.Errorf("%T has no scale", obj)
+	}
+	if *spec == nil {
+		*spec = new(int32)
+	}
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return scaled{}, err
+	}
+	if s.Empty() {
+		s = labels.Everything()
+	}
+	return scaled{replicas: *spec, current: current, selector: s.String()}, nil
+}
+
+// GroupVersionKind is Scale in autoscaling/v1, whatever the workload's group.
+func (r *Scale) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
+	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+}
+
+// New returns what a request carries.
+func (r *Scale) New() runtime.Object { return &autoscalingv1.Scale{} }
+
+// Destroy does nothing: the store belongs to the workload.
+func (r *Scale) Destroy() {}
+
+// Get shows the scale of one workload.
+func (r *Scale) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	obj, err := r.store.Get(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	return r.show(obj)
+}
+
+// Update sets the replicas of one workload; it creates none.
+func (r *Scale) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	obj, _, err := r.store.Update(ctx, name, &scaleUpdate{scale: r, name: name, info: info},
+		r.asScale(create), r.asScaleUpdate(update), false, options)
+	if err != nil {
+		return nil, false, err
+	}
+	scale, err := r.show(obj)
+	return scale, false, err
+}
+
+// ConvertToTable serves `kubectl get --subresource=scale`.
+func (r *Scale) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
+	return rest.NewDefaultTableConvertor(r.store.DefaultQualifiedResource).ConvertToTable(ctx, object, options)
+}
+
+// show makes the Scale of a workload, which may be changed by the caller.
+func (r *Scale) show(obj runtime.Object) (*autoscalingv1.Scale, error) {
+	found, err := scaleOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	managed, err := r.handler(accessor).ToSubresource()
+	if err != nil {
+		return nil, err
+	}
+	return &autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: accessor.GetName(), Namespace: accessor.GetNamespace(), UID: accessor.GetUID(),
+			ResourceVersion: accessor.GetResourceVersion(), CreationTimestamp: accessor.GetCreationTimestamp(),
+			ManagedFields: managed,
+		},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: *found.replicas},
+		Status: autoscalingv1.ScaleStatus{Replicas: found.current, Selector: found.selector},
+	}, nil
+}
+
+// handler translates who owns spec.replicas between workload and Scale.
+func (r *Scale) handler(workload metav1.Object) *managedfields.ScaleHandler {
+	path := fieldpath.MakePathOrDie("spec", "replicas")
+	return managedfields.NewScaleHandler(workload.GetManagedFields(), r.version, managedfields.ResourcePathMappings{r.version.String(): path})
+}
+
+func (r *Scale) asScale(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+	return func(ctx context.Context, obj runtime.Object) error {
+		scale, err := r.show(obj)
+		if err != nil {
+			return apierrors.NewInternalError(err)
+		}
+		return validate(ctx, scale)
+	}
+}
+
+func (r *Scale) asScaleUpdate(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+	return func(ctx context.Context, obj, old runtime.Object) error {
+		scale, err := r.show(obj)
+		if err != nil {
+			return apierrors.NewInternalError(err)
+		}
+		before, err := r.show(old)
+		if err != nil {
+			return apierrors.NewInternalError(err)
+		}
+		return validate(ctx, scale, before)
+	}
+}
+
+// scaleUpdate turns an update of a Scale into one of the workload.
+type scaleUpdate struct {
+	scale *Scale
+	name  string
+	info  rest.UpdatedObjectInfo
+}
+
+// Preconditions are those of the request; its uid is the workload's too.
+func (u *scaleUpdate) Preconditions() *metav1.Preconditions { return u.info.Preconditions() }
+
+// UpdatedObject applies the request to the Scale of old and the result to old.
+func (u *scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
+	workload := old.DeepCopyObject()
+	accessor, err := meta.Accessor(workload)
+	if err != nil {
+		return nil, err
+	}
+	if accessor.GetResourceVersion() == "" || accessor.GetResourceVersion() == "0" {
+		return nil, apierrors.NewNotFound(u.scale.store.DefaultQualifiedResource, u.name)
+	}
+	before, err := u.scale.show(workload)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := u.info.UpdatedObject(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	scale, ok := wanted.(*autoscalingv1.Scale)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Scale, have %T", wanted))
+	}
+	if errs := validateScale(scale); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind("Scale").GroupKind(), u.name, errs)
+	}
+	return workload, u.apply(workload, accessor, scale)
+}
+
+func (u *scaleUpdate) apply(workload runtime.Object, accessor metav1.Object, scale *autoscalingv1.Scale) error {
+	resource := u.scale.store.DefaultQualifiedResource
+	if scale.ResourceVersion != "" && scale.ResourceVersion != accessor.GetResourceVersion() {
+		return apierrors.NewConflict(resource, u.name, fmt.Errorf(registry.OptimisticLockErrorMsg))
+	}
+	managed, err := u.scale.handler(accessor).ToParent(scale.ManagedFields)
+	if err != nil {
+		return err
+	}
+	target, err := scaleOf(workload)
+	if err != nil {
+		return err
+	}
+	*target.replicas = scale.Spec.Replicas
+	accessor.SetManagedFields(managed)
+	return nil
+}
+
+func validateScale(scale *autoscalingv1.Scale) field.ErrorList {
+	errs := validation.ValidateObjectMeta(&scale.ObjectMeta, true, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	if scale.Spec.Replicas < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas, validation.IsNegativeErrorMsg))
+	}
+	return errs
+}
