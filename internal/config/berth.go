@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+)
+
+// APIVersion and Kind of Berth's own configuration file.
+const (
+	APIVersion = "berth.dev/v1alpha1"
+	Kind       = "BerthConfiguration"
+)
+
+// Berth is what upstream's configuration files cannot say. Every option has a
+// default; `berth config` prints them all.
+type Berth struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Scheduler  Scheduler `json:"scheduler" doc:"How pods are placed, beyond what KubeSchedulerConfiguration says."`
+	APIServer  APIServer `json:"apiServer" doc:"How the API answers."`
+	Nodes      Nodes     `json:"nodes" doc:"The simulated nodes of berth up."`
+}
+
+// Scheduler holds the options of placement.
+type Scheduler struct {
+	Seed               uint64 `json:"seed" doc:"Decides between nodes of equal score: same seed, same pods, same nodes, same choice."`
+	NumericTolerations bool   `json:"numericTolerations" doc:"Whether the toleration operators Gt and Lt compare values as integers, as kube-scheduler does behind its alpha gate TaintTolerationComparisonOperators."`
+	BindWorkers        int    `json:"bindWorkers" doc:"How many bindings may be under way at once, 1 to 1000."`
+	ViewMemoryMiB      int    `json:"viewMemoryMiB" doc:"Memory that the views of pod shapes may take together, 1 to 65536; the one unused longest goes first."`
+}
+
+// APIServer holds the options of the API server.
+type APIServer struct {
+	StoredOnlyWarnings          bool     `json:"storedOnlyWarnings" doc:"Whether creating an object of a kind that is stored, but that nothing acts on yet, answers with a Warning."`
+	DisableAdmissionPlugins     []string `json:"disableAdmissionPlugins" doc:"Admission plugins to leave out, by upstream's names."`
+	MaxRequestsInFlight         int      `json:"maxRequestsInFlight" doc:"Reading requests served at once; more are answered 429 with Retry-After. At least 1."`
+	MaxMutatingRequestsInFlight int      `json:"maxMutatingRequestsInFlight" doc:"The same for writing requests."`
+}
+
+// Nodes holds the options of simulated nodes.
+type Nodes struct {
+	StatusWriters int `json:"statusWriters" doc:"How many status writes of simulated nodes may be under way at once, 1 to 1000."`
+}
+
+// Default is the configuration without a file.
+func Default() Berth {
+	return Berth{
+		APIVersion: APIVersion, Kind: Kind,
+		Scheduler: Scheduler{BindWorkers: 32, ViewMemoryMiB: 64},
+		APIServer: APIServer{StoredOnlyWarnings: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
+		Nodes:     Nodes{StatusWriters: 16},
+	}
+}
+
+// Validate returns all faults at once, each with path, value and what would be
+// right.
+func (c *Berth) Validate() []error {
+	var errs []error
+	within := func(path string, v, low, high int) {
+		if v < low || v > high {
+			errs = append(errs, fmt.Errorf("%s: %d: must be between %d and %d", path, v, low, high))
+		}
+	}
+	within("scheduler.bindWorkers", c.Scheduler.BindWorkers, 1, 1000)
+	within("scheduler.viewMemoryMiB", c.Scheduler.ViewMemoryMiB, 1, 65536)
+	within("apiServer.maxRequestsInFlight", c.APIServer.MaxRequestsInFlight, 1, 1000000)
+	within("apiServer.maxMutatingRequestsInFlight", c.APIServer.MaxMutatingRequestsInFlight, 1, 1000000)
+	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
+	for i, p := range c.APIServer.DisableAdmissionPlugins {
+		if p == "" || slices.Index(c.APIServer.DisableAdmissionPlugins, p) != i {
+			errs = append(errs, fmt.Errorf("apiServer.disableAdmissionPlugins[%d]: %q: must be the name of a plugin, given once", i, p))
+		}
+	}
+	return errs
+}

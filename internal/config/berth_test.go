@@ -1,0 +1,96 @@
+package config
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func berthFile(t *testing.T, text string) []Document {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := Documents([]string{file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+func TestPrintedDefaultsReadBack(t *testing.T) {
+	c := Default()
+	c.APIServer.DisableAdmissionPlugins = []string{"A", "B"}
+	c.Scheduler.Seed = 1<<64 - 1
+	var b bytes.Buffer
+	if err := Print(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadBerth(berthFile(t, b.String())[0])
+	if err != nil || !reflect.DeepEqual(got, c) {
+		t.Errorf("%v\nread %+v\nof\n%s", err, got, b.String())
+	}
+}
+
+func TestEveryOptionIsExplained(t *testing.T) {
+	var walk func(reflect.Type, string)
+	walk = func(s reflect.Type, path string) {
+		for i := range s.NumField() {
+			f := s.Field(i)
+			p := path + f.Tag.Get("json")
+			if f.Tag.Get("doc") == "" && p != "apiVersion" && p != "kind" {
+				t.Errorf("%s has no doc", p)
+			}
+			if f.Type.Kind() == reflect.Struct {
+				walk(f.Type, p+".")
+			}
+		}
+	}
+	walk(reflect.TypeFor[Berth](), "")
+}
+
+func TestBadBerthFilesAreRefused(t *testing.T) {
+	head := "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
+	for name, tc := range map[string]struct{ text, want string }{
+		"unknown field":      {head + "scheduler: {sed: 1}", `unknown field "scheduler.sed"`},
+		"wrong type":         {head + "scheduler: {seed: word}", "seed"},
+		"below the range":    {head + "scheduler: {bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
+		"all faults at once": {head + "nodes: {statusWriters: -1, x: 1}", "nodes.statusWriters: -1"},
+		"plugin twice":       {head + "apiServer: {disableAdmissionPlugins: [A, A]}", "apiServer.disableAdmissionPlugins[1]"},
+		"another version":    {strings.Replace(head, "v1alpha1", "v1", 1), "must be berth.dev/v1alpha1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ReadBerth(berthFile(t, tc.text)[0])
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "c.yaml") {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestFilesThatAreNoDocumentsAreRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"no kind": "a: 1", "given twice": "kind: A\nkind: B\napiVersion: x", "no YAML": "{", "a list": "- a",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "c.yaml")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if docs, err := Documents([]string{file}); err == nil {
+				t.Errorf("read as %+v", docs)
+			}
+		})
+	}
+}
+
+func TestOneFileHoldsSeveralKinds(t *testing.T) {
+	docs := berthFile(t, "apiVersion: a\nkind: A\n---\n---\napiVersion: b\nkind: B\n")
+	if len(docs) != 2 || docs[1].Kind != "B" {
+		t.Errorf("documents %+v", docs)
+	}
+}
