@@ -1,0 +1,76 @@
+package scheduling
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// decide tries the next pod; false when there is none.
+func (m *Machine) decide(now time.Time) bool {
+	a, ok := m.queue.Next(now)
+	if !ok {
+		return false
+	}
+	pod := m.state.Pod(a.UID)
+	placer := m.placers[pod.Spec.SchedulerName]
+	if v := placer.Gate(pod); v != nil {
+		m.hold(now, pod, v)
+		return true
+	}
+	s := m.summary
+	*s = decision.Summary{Counts: s.Counts[:0]}
+	placer.Decide(pod, s)
+	switch s.Outcome {
+	case decision.Scheduled:
+		m.place(now, a, pod, s.Choice)
+	case decision.Infeasible:
+		m.queue.Reject(now, a.UID, s.Rejectors)
+		m.reject(pod, a.Number)
+	case decision.Gated:
+		m.hold(now, pod, s.Verdict)
+	default:
+		m.queue.Fail(now, a.UID)
+		m.reject(pod, a.Number)
+	}
+	return true
+}
+
+// place assumes the pod on its node and asks for the bind. The room is taken
+// from here on, which can be what others wait for (pod affinity).
+func (m *Machine) place(now time.Time, a queue.Attempt, pod *model.Pod, node string) {
+	if err := m.state.Assume(pod, node); err != nil {
+		m.fail(now, pod, a.Number, err.Error())
+		return
+	}
+	m.queue.Changed(now, decision.PodAssigned)
+	at := &attempt{uid: pod.UID, node: node, number: a.Number, first: a.First}
+	m.byPod[pod.UID] = at
+	m.bind(now, at, pod, false)
+}
+
+// reject reports the summary of the last decision and gives it away.
+func (m *Machine) reject(pod *model.Pod, number int) {
+	s := m.summary
+	m.summary = &decision.Summary{}
+	m.emit(func(id uint64) Effect { return Reject{ID: id, Pod: pod, Summary: s, Attempt: number} })
+}
+
+// fail takes a pod back from flight with an error and reports it.
+func (m *Machine) fail(now time.Time, pod *model.Pod, number int, why string) {
+	m.queue.Fail(now, pod.UID)
+	s := &decision.Summary{Outcome: decision.Errored, Error: why, Revision: m.state.Revision(), Nodes: m.state.NumNodes()}
+	m.emit(func(id uint64) Effect { return Reject{ID: id, Pod: pod, Summary: s, Attempt: number} })
+}
+
+// hold keeps a pod before the queue and reports it.
+func (m *Machine) hold(now time.Time, pod *model.Pod, v *decision.Verdict) {
+	m.queue.EnterGated(now, queued(pod), v.Rule)
+	m.emit(func(id uint64) Effect { return Hold{ID: id, Pod: pod, Verdict: v} })
+}
+
+func queued(p *model.Pod) queue.Pod {
+	return queue.Pod{UID: p.UID, Key: p.Key(), Priority: p.Spec.Priority}
+}

@@ -1,0 +1,45 @@
+package scheduling
+
+import "github.com/berthproject/berth/engine/model"
+
+// Event is something that happened: Upsert, Remove or Outcome.
+type Event interface{ event() }
+
+// Upsert says how an object of the cluster is now. Object is a pointer to a
+// value of engine/model.
+type Upsert struct{ Object any }
+
+// Remove says that an object is gone. Of Object only the identity is read: the
+// uid of a pod, the names of everything else.
+type Remove struct{ Object any }
+
+// Outcome answers an effect.
+type Outcome struct {
+	ID     uint64
+	Result Result
+	Why    string // unless Done
+	// Seen is, for a Look that is Done, the pod as it is; nil when it is gone.
+	Seen *model.Pod
+}
+
+func (Upsert) event()  {}
+func (Remove) event()  {}
+func (Outcome) event() {}
+
+// Result is how an effect ended.
+type Result uint8
+
+// The results. Refused will not change by asking again; Conflict means that
+// the object is not as it was thought to be; Unknown that it was sent, or may have been,
+// and nothing was heard.
+const (
+	Done Result = iota
+	Refused
+	Conflict
+	Unknown
+)
+
+// String is the result's word.
+func (r Result) String() string {
+	return [...]string{"done", "refused", "conflict", "unknown"}[r]
+}

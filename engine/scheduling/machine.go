@@ -1,0 +1,109 @@
+package scheduling
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// Placer decides for one profile on the state that it was made for.
+type Placer interface {
+	// Gate says why a pod is held back before the queue; nil when it is not.
+	Gate(pod *model.Pod) *decision.Verdict
+	// Decide fills out with the choice for pod, or the reasons why there is none.
+	Decide(pod *model.Pod, out *decision.Summary)
+}
+
+// Profile is a scheduler name with its way to decide.
+type Profile struct {
+	Name string
+	New  func(*cluster.State) Placer
+}
+
+// Config is the machine's policy.
+type Config struct {
+	Profiles []Profile // names are unique
+	Queue    queue.Config
+
+	BindTimeout time.Duration // a bind without an outcome is looked at after this
+	Confirm     time.Duration // a bound pod not seen on its node is looked at after this
+	LookAgain   time.Duration // a look that failed is repeated after this
+}
+
+// DefaultConfig has kube-scheduler's queue and no profile.
+func DefaultConfig() Config {
+	return Config{Queue: queue.DefaultConfig(), BindTimeout: 2 * time.Minute, Confirm: 30 * time.Second, LookAgain: 5 * time.Second}
+}
+
+// Machine is the scheduling machine. It is a plain value of its owner: one
+// caller at a time.
+type Machine struct {
+	cfg     Config
+	state   *cluster.State
+	queue   *queue.Queue
+	placers map[string]Placer // by profile name
+
+	nextID    uint64
+	byEffect  map[uint64]*attempt // by the id of the effect that is awaited
+	byPod     map[string]*attempt // by uid
+	deadlines deadlines
+
+	effects []Effect
+	summary *decision.Summary // for the next decision
+}
+
+// New makes a machine that knows of nothing yet.
+func New(cfg Config) *Machine {
+	m := &Machine{cfg: cfg, state: cluster.New(), queue: queue.New(cfg.Queue), placers: map[string]Placer{},
+		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{}, summary: &decision.Summary{}}
+	for _, p := range cfg.Profiles {
+		m.placers[p.Name] = p.New(m.state)
+	}
+	return m
+}
+
+// Step takes in events, in their order, and then makes at most limit decisions. The
+// effects are valid until the next Step. Wake is when to call again at the latest: now
+// when there is more to decide, zero when only an event can bring something to do.
+func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effect, wake time.Time) {
+	clear(m.effects)
+	m.effects = m.effects[:0]
+	for _, e := range events {
+		m.apply(now, e)
+	}
+	m.expire(now)
+	for range limit {
+		if !m.decide(now) {
+			break
+		}
+	}
+	return m.effects, m.wake(now)
+}
+
+func (m *Machine) wake(now time.Time) time.Time {
+	w := m.queue.Wake(now)
+	if at, ok := m.deadlines.first(); ok && (w.IsZero() || at.Before(w)) {
+		w = at
+	}
+	return w
+}
+
+// State is what the machine knows of the cluster. It must not be changed; take
+// a Fork for anything that outlives the next Step.
+func (m *Machine) State() *cluster.State { return m.state }
+
+// Depths are the numbers of waiting pods.
+func (m *Machine) Depths() queue.Depths { return m.queue.Depths() }
+
+// Arrivals calls f with how many pods came into each pool of the queue, and why.
+func (m *Machine) Arrivals(f func(p queue.Pool, c queue.Cause, n uint64)) { m.queue.Arrivals(f) }
+
+// emit appends an effect made with a fresh id.
+func (m *Machine) emit(e func(id uint64) Effect) uint64 {
+	m.nextID++
+	m.effects = append(m.effects, e(m.nextID))
+	return m.nextID
+}

@@ -1,0 +1,106 @@
+package scheduling
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// upsertPod takes in a pod: a new one, a change, or what became of an attempt.
+func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
+	old := m.state.Pod(p.UID)
+	m.state.UpsertPod(p)
+	if p.NodeName != "" || p.Finished() {
+		m.over(p.UID)
+		m.queue.Remove(p.UID)
+		m.queue.Changed(now, podChange(old, p))
+		return
+	}
+	if _, ok := m.byPod[p.UID]; ok {
+		return // its outcome decides; what is new is read then
+	}
+	if old != nil && old.Nominated != "" && old.Nominated != p.Nominated {
+		m.queue.Changed(now, decision.PodRemoved) // it held room there
+	}
+	if m.queue.Where(p.UID) == queue.Nowhere || !m.wanted(p) {
+		m.requeue(now, p)
+		return
+	}
+	moves := old == nil || old.Spec != p.Spec || !equal(old.Labels, p.Labels)
+	if moves && m.queue.Where(p.UID) != queue.InFlight {
+		if v := m.placers[p.Spec.SchedulerName].Gate(p); v != nil {
+			m.hold(now, p, v)
+			return
+		}
+	}
+	m.queue.Update(now, queued(p), moves)
+}
+
+// wanted says whether a pending pod is ours to place.
+func (m *Machine) wanted(p *model.Pod) bool {
+	_, ours := m.placers[p.Spec.SchedulerName]
+	return ours && !p.Deleting
+}
+
+// requeue brings the queue in line with a pending pod that has no attempt: it
+// enters it if it is ours and not there, and leaves it if it is not.
+func (m *Machine) requeue(now time.Time, p *model.Pod) {
+	if !m.wanted(p) {
+		m.queue.Remove(p.UID)
+		return
+	}
+	if m.queue.Where(p.UID) != queue.Nowhere {
+		return
+	}
+	if v := m.placers[p.Spec.SchedulerName].Gate(p); v != nil {
+		m.hold(now, p, v)
+		return
+	}
+	m.queue.Enter(now, queued(p))
+}
+
+// removePod takes in that a pod is gone, which frees its room, assumed,
+// nominated or real.
+func (m *Machine) removePod(now time.Time, uid string) {
+	old := m.state.Pod(uid)
+	if old == nil {
+		return
+	}
+	m.over(uid)
+	m.queue.Remove(uid)
+	m.state.RemovePod(uid)
+	if counted(old) || old.Nominated != "" {
+		m.queue.Changed(now, decision.PodRemoved)
+	}
+}
+
+// counted says whether a pod takes room on a node.
+func counted(p *model.Pod) bool { return p != nil && p.NodeName != "" && !p.Finished() }
+
+// podChange compares a pod that is bound or finished with what was known of it.
+func podChange(old, p *model.Pod) decision.Change {
+	switch was, is := counted(old), counted(p); {
+	case was && !is:
+		return decision.PodRemoved
+	case !was && !is:
+		return decision.NoChange
+	case !was:
+		c := decision.PodAssigned
+		if old != nil && old.Nominated != "" && old.Nominated != p.NodeName {
+			c |= decision.PodRemoved
+		}
+		return c
+	case old.NodeName != p.NodeName:
+		return decision.PodAssigned | decision.PodRemoved
+	}
+	var c decision.Change
+	if !equal(old.Labels, p.Labels) {
+		c |= decision.PodRelabelled
+	}
+	if old.Spec != p.Spec && anyMore(&old.Spec.Requests, &p.Spec.Requests) {
+		c |= decision.PodScaledDown
+	}
+	return c
+}

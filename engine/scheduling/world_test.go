@@ -1,0 +1,210 @@
+package scheduling
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// firstFit is a Placer that knows cpu only.
+type firstFit struct{ s *cluster.State }
+
+func (f firstFit) Gate(p *model.Pod) *decision.Verdict {
+	if len(p.Spec.Gates) == 0 {
+		return nil
+	}
+	return &decision.Verdict{Rule: decision.SchedulingGates, Code: decision.Unresolvable}
+}
+
+func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
+	for _, id := range f.s.NodeIDs() {
+		n := f.s.Node(id)
+		if n.Used.MilliCPU+p.Spec.Requests.MilliCPU <= n.Model.Allocatable.MilliCPU {
+			out.Outcome, out.Choice = decision.Scheduled, n.Model.Name
+			return
+		}
+	}
+	out.Outcome = decision.Infeasible
+	out.Rejectors = out.Rejectors.With(decision.NodeResourcesFit)
+}
+
+func newMachine() *Machine {
+	cfg := DefaultConfig()
+	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return firstFit{s} }}}
+	return New(cfg)
+}
+
+// world is the API as the machine meets it: it grants binds, forgets to answer,
+// and tells what happened late.
+type world struct {
+	t     *testing.T
+	r     *rand.Rand
+	m     *Machine
+	now   time.Time
+	pods  map[string]*model.Pod // the truth, by uid
+	order []string              // uids, so that no map is ranged over
+	nodes map[string]int64      // cpu
+	lag   []Event               // the watch, not delivered yet
+	due   []Outcome             // answers under way
+	late  []lateBind            // binds without an answer that may still be granted
+	binds map[string]string     // granted ones, by uid
+}
+
+type lateBind struct {
+	Bind
+	sent time.Time
+}
+
+func newWorld(t *testing.T, seed int64) *world {
+	return &world{t: t, r: rand.New(rand.NewSource(seed)), m: newMachine(), now: time.Unix(1000, 0),
+		pods: map[string]*model.Pod{}, nodes: map[string]int64{}, binds: map[string]string{}}
+}
+
+var specs = map[int64]*model.PodSpec{}
+
+func spec(cpu int64) *model.PodSpec {
+	if specs[cpu] == nil {
+		specs[cpu] = &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Requests{MilliCPU: cpu}}
+	}
+	return specs[cpu]
+}
+
+func (w *world) addNode(cpu int64) {
+	name := fmt.Sprintf("n%02d", len(w.nodes))
+	w.nodes[name] = cpu
+	w.lag = append(w.lag, Upsert{&model.Node{Name: name, UID: name, Allocatable: model.Requests{MilliCPU: cpu}, Pods: 110}})
+}
+
+func (w *world) addPod(cpu int64) {
+	uid := fmt.Sprintf("u%04d", len(w.order))
+	w.order = append(w.order, uid)
+	w.pods[uid] = &model.Pod{Namespace: "ns", Name: uid, UID: uid, Spec: spec(cpu)}
+	w.tell(uid)
+}
+
+func (w *world) tell(uid string) { w.lag = append(w.lag, Upsert{w.pods[uid]}) }
+
+func (w *world) change(uid string, f func(*model.Pod)) {
+	p := *w.pods[uid]
+	f(&p)
+	w.pods[uid] = &p
+	w.tell(uid)
+}
+
+func (w *world) removePod(uid string) {
+	if w.pods[uid] != nil {
+		delete(w.pods, uid)
+		w.lag = append(w.lag, Remove{&model.Pod{UID: uid}})
+	}
+}
+
+// grant is the API's own rule: a pod is bound once.
+func (w *world) grant(b Bind) Result {
+	p := w.pods[b.Pod.UID]
+	switch {
+	case p == nil:
+		return Refused
+	case p.NodeName == b.Node:
+		return Done
+	case p.NodeName != "":
+		return Conflict
+	}
+	if was, ok := w.binds[p.UID]; ok {
+		w.t.Fatalf("pod %s was bound to %s and now to %s", p.UID, was, b.Node)
+	}
+	w.binds[p.UID] = b.Node
+	w.change(p.UID, func(p *model.Pod) { p.NodeName = b.Node })
+	return Done
+}
+
+func (w *world) carryOut(effects []Effect) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case Bind:
+			w.carryOutBind(e)
+		case Look:
+			o := Outcome{ID: e.ID, Result: Done, Seen: w.pods[e.Pod.UID]}
+			if w.r.Intn(4) == 0 {
+				o = Outcome{ID: e.ID, Result: Unknown}
+			}
+			w.due = append(w.due, o)
+		default:
+			w.due = append(w.due, Outcome{ID: e.EffectID(), Result: Result(w.r.Intn(4))})
+		}
+	}
+}
+
+func (w *world) carryOutBind(b Bind) {
+	switch w.r.Intn(10) {
+	case 0: // lost on the way there
+		w.due = append(w.due, Outcome{ID: b.ID, Result: Unknown})
+	case 1: // granted now or later, the answer is lost
+		w.late = append(w.late, lateBind{b, w.now})
+		w.due = append(w.due, Outcome{ID: b.ID, Result: Unknown})
+	case 2: // granted, never answered at all
+		w.grant(b)
+	case 3:
+		w.due = append(w.due, Outcome{ID: b.ID, Result: Refused, Why: "quota"})
+	default:
+		w.due = append(w.due, Outcome{ID: b.ID, Result: w.grant(b)})
+	}
+}
+
+// step delivers some of what is under way and lets the machine act.
+func (w *world) step() {
+	if len(w.late) > 0 && w.r.Intn(3) == 0 {
+		if w.now.Sub(w.late[0].sent) < w.m.cfg.BindTimeout { // the API gives up, too
+			w.grant(w.late[0].Bind)
+		}
+		w.late = w.late[1:]
+	}
+	var events []Event
+	n := w.r.Intn(len(w.lag) + 1)
+	events, w.lag = append(events, w.lag[:n]...), w.lag[n:]
+	for len(w.due) > 0 && w.r.Intn(4) > 0 {
+		i := w.r.Intn(len(w.due))
+		events = append(events, w.due[i])
+		w.due = append(w.due[:i], w.due[i+1:]...)
+	}
+	effects, wake := w.m.Step(w.now, events, w.r.Intn(5))
+	w.carryOut(effects)
+	w.check()
+	if len(w.lag)+len(w.due) == 0 && wake.After(w.now) {
+		w.now = wake
+	} else {
+		w.now = w.now.Add(time.Duration(w.r.Intn(2000)) * time.Millisecond)
+	}
+}
+
+// check holds the invariants.
+func (w *world) check() {
+	used := map[string]int64{}
+	for _, uid := range w.order {
+		if p := w.pods[uid]; p != nil {
+			used[p.NodeName] += p.Spec.Requests.MilliCPU
+		}
+		seen := w.m.state.Pod(uid)
+		if seen == nil || seen.Finished() || (seen.NodeName != "" && !w.m.state.Assumed(uid)) {
+			continue
+		}
+		_, attempted := w.m.byPod[uid]
+		waits := w.m.queue.Where(uid)
+		if !attempted && (waits == queue.Nowhere || waits == queue.InFlight) && !seen.Deleting {
+			w.t.Fatalf("pod %s is lost: no attempt, in pool %q", uid, waits)
+		}
+		if attempted != w.m.state.Assumed(uid) {
+			w.t.Fatalf("pod %s: attempt %v, assumed %v", uid, attempted, !attempted)
+		}
+	}
+	for name, cpu := range w.nodes {
+		if used[name] > cpu {
+			w.t.Fatalf("node %s has %d used of %d", name, used[name], cpu)
+		}
+	}
+}
