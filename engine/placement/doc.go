@@ -1,0 +1,31 @@
+// Package placement decides on which node a pod runs: what holds it back, which
+// nodes it fits, how good each of them is, and which is taken.
+//
+// Evaluate is the plain path: it compiles the pod, judges every node with every
+// rule, scores every node that fits, and recomputes topology counts from the
+// pods. It is the reference for ever, and what explains a decision. It shares
+// nothing that is kept up to date with the fast path, but the sums of requests
+// on a node.
+//
+//	Gate ──▶ compile (refuse, narrow, skip) ──▶ judge node ──▶ compile scorers ──▶ raw ──▶ normalise ──▶ choose
+//
+// A rule is a file: what it makes of a pod (compiled), its verdict on a node
+// with numbers, its points for a node (scoring), and, in wakes.go, which
+// changes in the cluster can undo its verdict.
+//
+// Invariants:
+//
+//   - FirstRejects: a node's verdict is that of the first rule, in the order of
+//     the profile, that rejects it.
+//   - AllNodes: every node is judged and every feasible one scored; nothing is
+//     sampled. Only a nominated node that fits is taken without a look at the others.
+//   - SeedDecides: among nodes with the highest total the choice is a function of the
+//     seed, the pod's uid and the nodes' names.
+//   - NoMapOrder: no result depends on the order of a map.
+//
+// Departures from Kubernetes: a rule that is enabled for Filter but disabled for
+// PreFilter (or for Score but not for PreScore) compiles the pod all the same
+// instead of failing the attempt. Pods with device claims or a scheduling group
+// are held back, as nothing here places them yet. The scores of a single feasible
+// node are part of the record, though they decide nothing.
+package placement

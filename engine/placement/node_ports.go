@@ -1,0 +1,57 @@
+package placement
+
+import (
+	"strconv"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// anyIP is the address that stands for all addresses of a node.
+const anyIP = "0.0.0.0"
+
+// nodePorts rejects nodes on which a host port of the pod is taken.
+func (a *attempt) nodePorts() compiled {
+	wanted := a.pod.Spec.Ports
+	if len(wanted) == 0 {
+		return compiled{}
+	}
+	return compiled{judge: func(st *site) decision.Verdict {
+		for i := range wanted {
+			if clash(st.ports, &wanted[i]) {
+				return rejects(decision.Unschedulable, decision.Reason{
+					Why: decision.WhyPorts, Subject: portText(&wanted[i]), Who: portHolder(st.pods, &wanted[i])})
+			}
+		}
+		return decision.Verdict{}
+	}}
+}
+
+// clash says whether a wanted port is among those taken: same protocol and
+// number, and the same address or one of the two all addresses.
+func clash(taken []model.HostPort, want *model.HostPort) bool {
+	if want.Port <= 0 {
+		return false
+	}
+	for i := range taken {
+		t := &taken[i]
+		if t.Port == want.Port && t.Protocol == want.Protocol && (t.IP == want.IP || t.IP == anyIP || want.IP == anyIP) {
+			return true
+		}
+	}
+	return false
+}
+
+// portHolder is the first pod that has the port.
+func portHolder(pods []*model.Pod, want *model.HostPort) string {
+	for _, p := range pods {
+		if clash(p.Spec.Ports, want) {
+			return p.Key()
+		}
+	}
+	return ""
+}
+
+func portText(p *model.HostPort) string {
+	return p.IP + ":" + strconv.Itoa(int(p.Port)) + "/" + p.Protocol
+}

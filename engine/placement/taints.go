@@ -1,0 +1,120 @@
+package placement
+
+import (
+	"strconv"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// taintToleration rejects a node for its first NoSchedule or NoExecute taint
+// that the pod does not tolerate.
+func (a *attempt) taintToleration() compiled {
+	return compiled{judge: func(st *site) decision.Verdict {
+		t := a.untolerated(st.node.Taints)
+		if t == nil {
+			return decision.Verdict{}
+		}
+		return rejects(decision.Unresolvable, decision.Reason{Why: decision.WhyTaint, Subject: taintText(t)})
+	}}
+}
+
+// untolerated is the first taint that keeps the pod off, nil when there is none.
+func (a *attempt) untolerated(taints []model.Taint) *model.Taint {
+	for i := range taints {
+		if t := &taints[i]; t.Effect != model.PreferNoSchedule && !a.tolerates(t) {
+			return t
+		}
+	}
+	return nil
+}
+
+// scoreTaints counts the PreferNoSchedule taints that the pod does not
+// tolerate; the fewer the better.
+func (a *attempt) scoreTaints() scoring {
+	return scoring{
+		raw: func(st *site) int64 {
+			var n int64
+			for i := range st.node.Taints {
+				if t := &st.node.Taints[i]; t.Effect == model.PreferNoSchedule && !a.tolerates(t) {
+					n++
+				}
+			}
+			return n
+		},
+		normalise: func(_ []*site, points []int64) { scaleToMost(points, true) },
+	}
+}
+
+func (a *attempt) tolerates(t *model.Taint) bool {
+	for i := range a.pod.Spec.Tolerations {
+		if tolerates(&a.pod.Spec.Tolerations[i], t, a.profile.cfg.NumericTolerations) {
+			return true
+		}
+	}
+	return false
+}
+
+// tolerates says whether one toleration bears one taint. With numeric, Gt means
+// that the taint's value is above the toleration's, Lt below.
+func tolerates(tol *model.Toleration, t *model.Taint, numeric bool) bool {
+	if tol.Effect != model.AnyEffect && tol.Effect != t.Effect {
+		return false
+	}
+	if tol.Key != "" && tol.Key != t.Key {
+		return false
+	}
+	switch tol.Op {
+	case model.TolEqual:
+		return tol.Value == t.Value
+	case model.TolExists:
+		return true
+	case model.TolLt, model.TolGt:
+		want, ok1 := decimal(tol.Value)
+		have, ok2 := decimal(t.Value)
+		if !numeric || !ok1 || !ok2 {
+			return false
+		}
+		if tol.Op == model.TolGt {
+			return have > want
+		}
+		return have < want
+	}
+	return false
+}
+
+// decimal reads an integer in its one canonical spelling: no plus sign, no
+// leading zeros, no minus zero.
+func decimal(s string) (int64, bool) {
+	v, err := strconv.ParseInt(s, 10, 64)
+	return v, err == nil && strconv.FormatInt(v, 10) == s
+}
+
+// taintText is a taint as kubectl writes it.
+func taintText(t *model.Taint) string {
+	if t.Value == "" {
+		return t.Key + ":" + t.Effect.String()
+	}
+	return t.Key + "=" + t.Value + ":" + t.Effect.String()
+}
+
+// scaleToMost scales points so that the most become 100; reverse gives those
+// the least. When nobody has any, all get 0, or 100 in reverse.
+func scaleToMost(points []int64, reverse bool) {
+	var most int64
+	for _, v := range points {
+		most = max(most, v)
+	}
+	for i, v := range points {
+		switch {
+		case most == 0 && reverse:
+			points[i] = 100
+		case most == 0:
+			points[i] = 0
+		case reverse:
+			points[i] = 100 - 100*v/most
+		default:
+			points[i] = 100 * v / most
+		}
+	}
+}
