@@ -1,0 +1,113 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+)
+
+func csvFile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "list.csv")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+const (
+	nodeHead = "sn,cpu_milli,memory_mib,gpu,model\n"
+	podHead  = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+)
+
+func TestNodesAreConverted(t *testing.T) {
+	nodes, err := Nodes(csvFile(t, nodeHead+"n-1,96000,393216,8,G2\nn-2,32000,262144,0,\n"))
+	if err != nil || len(nodes) != 2 {
+		t.Fatal(nodes, err)
+	}
+	c := nodes[0].Status.Capacity
+	if c.Cpu().MilliValue() != 96000 || c.Memory().Value() != 384<<30 || nodes[0].Labels[GPUModel] != "G2" {
+		t.Errorf("node %+v", nodes[0])
+	}
+	if _, has := nodes[1].Status.Capacity[GPU]; has {
+		t.Error("a node without devices has some")
+	}
+}
+
+func TestPodsAreConverted(t *testing.T) {
+	file := csvFile(t, podHead+"p-1,6000,1024,1,460,V100M16|G2|G2,LS,Running,0,9,0\np-2,1000,0,0,0,,BE,Pending,1,2,\n")
+	pods, err := Pods(file, 0)
+	if err != nil || len(pods) != 2 {
+		t.Fatal(pods, err)
+	}
+	c := pods[0].Spec.Containers[0].Resources
+	if gpus := c.Requests[GPU]; gpus.Value() != 1 {
+		t.Errorf("a share takes %s devices, want a whole one", gpus.String())
+	}
+	values := pods[0].Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Values
+	if fmt.Sprint(values) != "[G2 V100M16]" {
+		t.Errorf("models %v", values)
+	}
+	if pods, _ := Pods(file, 1); len(pods) != 1 {
+		t.Errorf("limit 1 gave %d pods", len(pods))
+	}
+}
+
+func TestBadListsAreRefused(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"empty":          {"", "EOF"},
+		"missing column": {"sn,cpu\n", `no column "cpu_milli"`},
+		"negative":       {nodeHead + "n,-1,1,0,\n", `list.csv:2: cpu_milli: "-1"`},
+		"not a number":   {nodeHead + "n,1,1,0,\nm,1,lots,0,\n", `list.csv:3: memory_mib: "lots"`},
+		"bad name":       {nodeHead + "N_1,1,1,0,\n", `sn: "N_1"`},
+		"short line":     {nodeHead + "n,1\n", "wrong number of fields"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Nodes(csvFile(t, tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// The API's side: odd pods are bound at creation, even ones explained.
+func TestARunSumsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods, err := Pods(csvFile(t, podHead+"p-1,1000,1,0,0,,,,,,\np-2,1000,1,0,0,,,,,,\np-3,1000,1,0,0,,,,,,\n"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		api := fake.NewClientset()
+		n := 0
+		api.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+			p := a.(ktesting.CreateAction).GetObject().(*corev1.Pod)
+			if n++; n%2 == 1 {
+				p.Spec.NodeName = "n"
+			} else {
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes"}}
+			}
+			return false, nil, nil
+		})
+		s, err := Run(t.Context(), Options{Client: api, Namespace: "default", Pods: pods, Workers: 1, Rate: 2, Name: "r", Settle: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Placed != 2 || s.Pending != 1 || s.Unexplained != 0 || s.CreateSeconds < 1 {
+			t.Errorf("summary %+v", s)
+		}
+		var b bytes.Buffer
+		if err := s.Print(&b); err != nil || !strings.Contains(b.String(), "    1  0/1 nodes") {
+			t.Errorf("printed %q, %v", b.String(), err)
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package load
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Names that the conversion uses.
+const (
+	GPU      corev1.ResourceName = "nvidia.com/gpu"
+	GPUModel                     = "berth.dev/gpu-model" // label of nodes
+	QOSLabel                     = "openb.berth.dev/qos" // label of pods: the operator's class
+	RunLabel                     = "load.berth.dev/run"  // label of pods: which run made them
+)
+
+// Assumptions are what the conversion adds to the trace.
+var Assumptions = []string{
+	"devices are whole: a share of a GPU (gpu_milli < 1000) takes one " + string(GPU),
+	"gpu_spec is a required node affinity on the label " + GPUModel,
+	"requests are also what a pod would use; no limits, no priorities, no owners",
+	"pods run until they are deleted; creation and deletion times are not replayed",
+}
+
+// table reads a CSV file with a header line and calls row for each line; the
+// columns must all be there. Errors name file and line.
+func table(file string, columns []string, row func(field func(column string) string) error) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.ReuseRecord = true
+	head, err := r.Read()
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	head = slices.Clone(head)
+	at := map[string]int{}
+	for _, c := range columns {
+		if at[c] = slices.Index(head, c); at[c] < 0 {
+			return fmt.Errorf("%s: no column %q; it has %s", file, c, strings.Join(head, ", "))
+		}
+	}
+	for {
+		rec, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if err := row(func(c string) string { return rec[at[c]] }); err != nil {
+			line, _ := r.FieldPos(0)
+			return fmt.Errorf("%s:%d: %w", file, line, err)
+		}
+	}
+}
+
+// number reads a count from a field.
+func number(field func(string) string, column string) (int64, error) {
+	n, err := strconv.ParseInt(field(column), 10, 64)
+	if err != nil || n < 0 || n > 1<<40 {
+		return 0, fmt.Errorf("%s: %q: must be a whole number that is not negative", column, field(column))
+	}
+	return n, nil
+}
+
+// amounts reads the columns of one line that are counts.
+func amounts(field func(string) string, columns ...string) ([]int64, error) {
+	out := make([]int64, len(columns))
+	for i, c := range columns {
+		var err error
+		if out[i], err = number(field, c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Nodes reads an OpenB node list.
+func Nodes(file string) ([]*corev1.Node, error) {
+	var out []*corev1.Node
+	err := table(file, []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}, func(field func(string) string) error {
+		n, err := amounts(field, "cpu_milli", "memory_mib", "gpu")
+		if err != nil {
+			return err
+		}
+		name := field("sn")
+		if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
+			return fmt.Errorf("sn: %q: %s", name, bad[0])
+		}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
+		node.Status.Capacity = corev1.ResourceList{
+			corev1.ResourceCPU:    *resource.NewMilliQuantity(n[0], resource.DecimalSI),
+			corev1.ResourceMemory: *resource.NewQuantity(n[1]<<20, resource.BinarySI),
+		}
+		if n[2] > 0 {
+			node.Status.Capacity[GPU] = *resource.NewQuantity(n[2], resource.DecimalSI)
+			node.Labels[GPUModel] = field("model")
+		}
+		out = append(out, node)
+		return nil
+	})
+	return out, err
+}
+
+// Pods reads an OpenB pod list, at most limit pods when that is positive. The
+// pods are in the order of the file and have no namespace yet.
+func Pods(file string, limit int) ([]*corev1.Pod, error) {
+	var out []*corev1.Pod
+	enough := errors.New("enough")
+	err := table(file, []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos"}, func(field func(string) string) error {
+		if limit > 0 && len(out) == limit {
+			return enough
+		}
+		n, err := amounts(field, "cpu_milli", "memory_mib", "num_gpu")
+		if err != nil {
+			return err
+		}
+		name := field("name")
+		if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
+			return fmt.Errorf("name: %q: %s", name, bad[0])
+		}
+		out = append(out, pod(name, field("qos"), models(field("gpu_spec")), n[0], n[1], n[2]))
+		return nil
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return out, err
+}
+
+// models are the allowed GPU models, each once; none: any.
+func models(spec string) []string {
+	if spec == "" {
+		return nil
+	}
+	all := strings.Split(spec, "|")
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func pod(name, qos string, models []string, cpuMilli, memMiB, gpus int64) *corev1.Pod {
+	requests := corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(memMiB<<20, resource.BinarySI),
+	}
+	resources := corev1.ResourceRequirements{Requests: requests}
+	if gpus > 0 {
+		requests[GPU] = *resource.NewQuantity(gpus, resource.DecimalSI)
+		// Extended resources cannot be overcommitted: the API wants the limit, too.
+		resources.Limits = corev1.ResourceList{GPU: requests[GPU]}
+	}
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{QOSLabel: qos}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "task", Image: "openb/task:1", Resources: resources}}},
+	}
+	if qos == "" {
+		delete(p.Labels, QOSLabel)
+	}
+	if len(models) > 0 && gpus > 0 {
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: GPUModel, Operator: corev1.NodeSelectorOpIn, Values: models}},
+			}}},
+		}}
+	}
+	return p
+}

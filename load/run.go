@@ -1,0 +1,140 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Options of a run.
+type Options struct {
+	Client    kubernetes.Interface
+	Namespace string
+	Pods      []*corev1.Pod
+	Rate      float64 // pods a second; 0: as fast as the server takes them
+	Workers   int     // requests under way at once; 32 when 0
+	Name      string  // of the run, the value of RunLabel
+	// Settle ends the wait when for so long nothing has been placed or explained.
+	Settle time.Duration
+	// Progress is called a few times a second.
+	Progress func(Progress)
+}
+
+// Progress of a run.
+type Progress struct {
+	Made, Placed, Refused, Total int
+}
+
+// Run makes the pods and waits until each is placed or has a reason why not.
+func Run(ctx context.Context, o Options) (*Summary, error) {
+	if o.Workers == 0 {
+		o.Workers = 32
+	}
+	watch, err := follow(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	started := time.Now()
+	var made atomic.Int64
+	errs := make(chan error, 1)
+	go func() { errs <- create(ctx, o, &made) }()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	creating := true
+	var created time.Duration
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case err := <-errs:
+			if err != nil {
+				return nil, err
+			}
+			creating, created = false, time.Since(started)
+		case <-tick.C:
+		}
+		placed, refused, quiet := watch.counts()
+		if o.Progress != nil {
+			o.Progress(Progress{Made: int(made.Load()), Placed: placed, Refused: refused, Total: len(o.Pods)})
+		}
+		if !creating && (placed+refused == len(o.Pods) || quiet > o.Settle) {
+			s, err := watch.summary(ctx, o)
+			if err == nil {
+				s.CreateSeconds, s.Seconds = created.Seconds(), (time.Since(started) - quiet).Seconds()
+			}
+			return s, err
+		}
+	}
+}
+
+// create makes the pods in their order, several requests at once.
+func create(ctx context.Context, o Options, made *atomic.Int64) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan *corev1.Pod)
+	var wg sync.WaitGroup
+	for range o.Workers {
+		wg.Go(func() {
+			for p := range work {
+				if err := createOne(ctx, o, p); err != nil {
+					cancel(err)
+					return
+				}
+				made.Add(1)
+			}
+		})
+	}
+	start := time.Now()
+feed:
+	for i, p := range o.Pods {
+		if o.Rate > 0 {
+			due := start.Add(time.Duration(float64(i) / o.Rate * float64(time.Second)))
+			select {
+			case <-time.After(time.Until(due)):
+			case <-ctx.Done():
+				break feed
+			}
+		}
+		select {
+		case work <- p:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(work)
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return ctx.Err()
+}
+
+// createOne makes one pod. A server that is too busy says when to come back.
+func createOne(ctx context.Context, o Options, p *corev1.Pod) error {
+	p = p.DeepCopy()
+	p.Namespace = o.Namespace
+	p.Labels[RunLabel] = o.Name
+	for {
+		_, err := o.Client.CoreV1().Pods(o.Namespace).Create(ctx, p, metav1.CreateOptions{})
+		wait, busy := apierrors.SuggestsClientDelay(err)
+		if !busy && !apierrors.IsTooManyRequests(err) {
+			if err != nil {
+				return fmt.Errorf("creating pod %s/%s: %w", o.Namespace, p.Name, err)
+			}
+			return nil
+		}
+		select {
+		case <-time.After(time.Duration(max(wait, 1)) * time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// Summary is what became of a run.
+type Summary struct {
+	Run           string        `json:"run"`
+	Total         int           `json:"total"`
+	Placed        int           `json:"placed"`
+	Pending       int           `json:"pending"`
+	Unexplained   int           `json:"unexplained"` // pending without a reason
+	CreateSeconds float64       `json:"createSeconds"`
+	Seconds       float64       `json:"seconds"` // until the last was placed or explained
+	Reasons       []Reason      `json:"reasons,omitempty"`
+	Utilisation   []Utilisation `json:"utilisation"`
+	Assumptions   []string      `json:"assumptions"`
+}
+
+// Reason is why pods wait, and how many.
+type Reason struct {
+	Message string `json:"message"`
+	Pods    int    `json:"pods"`
+}
+
+// Utilisation of a resource over all nodes, by requests of all pods there.
+type Utilisation struct {
+	Resource    string `json:"resource"`
+	Requested   string `json:"requested"`
+	Allocatable string `json:"allocatable"`
+	Percent     int64  `json:"percent"`
+}
+
+func (f *follower) summary(ctx context.Context, o Options) (*Summary, error) {
+	f.mu.Lock()
+	s := &Summary{Run: o.Name, Total: len(o.Pods), Placed: len(f.placed), Assumptions: Assumptions}
+	s.Pending = s.Total - s.Placed
+	s.Unexplained = s.Pending - len(f.refused)
+	count := map[string]int{}
+	for _, message := range f.refused {
+		count[message]++
+	}
+	f.mu.Unlock()
+	for message, n := range count {
+		s.Reasons = append(s.Reasons, Reason{message, n})
+	}
+	slices.SortFunc(s.Reasons, func(a, b Reason) int { return cmp.Or(b.Pods-a.Pods, cmp.Compare(a.Message, b.Message)) })
+	var err error
+	s.Utilisation, err = utilisation(ctx, o)
+	return s, err
+}
+
+func utilisation(ctx context.Context, o Options) ([]Utilisation, error) {
+	nodes, err := o.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, err
+	}
+	pods, err := o.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, err
+	}
+	have, used := corev1.ResourceList{}, corev1.ResourceList{}
+	for i := range nodes.Items {
+		sum(have, nodes.Items[i].Status.Allocatable)
+	}
+	placed := int64(0)
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		sum(used, resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
+		placed++
+	}
+	used[corev1.ResourcePods] = *resource.NewQuantity(placed, resource.DecimalSI)
+	var out []Utilisation
+	for name, h := range have {
+		u := used[name]
+		if h.IsZero() || u.IsZero() {
+			continue
+		}
+		out = append(out, Utilisation{string(name), u.String(), h.String(), int64(100 * u.AsApproximateFloat64() / h.AsApproximateFloat64())})
+	}
+	slices.SortFunc(out, func(a, b Utilisation) int { return cmp.Compare(a.Resource, b.Resource) })
+	return out, nil
+}
+
+func sum(into, add corev1.ResourceList) {
+	for name, q := range add {
+		total := into[name]
+		total.Add(q)
+		into[name] = total
+	}
+}
+
+// Print writes the summary for a person.
+func (s *Summary) Print(w io.Writer) error {
+	fmt.Fprintf(w, "%d pods made in %.1f s; after %.1f s: %d placed, %d pending", s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
+	if s.Unexplained > 0 {
+		fmt.Fprintf(w, " (%d of them not yet looked at)", s.Unexplained)
+	}
+	fmt.Fprintln(w)
+	for i, r := range s.Reasons {
+		if i == 10 {
+			fmt.Fprintf(w, "  and %d more reasons (-o json)\n", len(s.Reasons)-i)
+			break
+		}
+		fmt.Fprintf(w, "  %5d  %s\n", r.Pods, r.Message)
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "RESOURCE\tREQUESTED\tALLOCATABLE\tSHARE")
+	for _, u := range s.Utilisation {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d%%\n", u.Resource, u.Requested, u.Allocatable, u.Percent)
+	}
+	return t.Flush()
+}
