@@ -1,0 +1,78 @@
+package intake
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Namespace compiles a namespace.
+func (in *Intake) Namespace(n *corev1.Namespace) *model.Namespace {
+	return &model.Namespace{Name: n.Name, Labels: model.LabelsOf(n.Labels)}
+}
+
+// Service compiles a Service; one without selector groups nothing.
+func (in *Intake) Service(s *corev1.Service) *model.Group {
+	return &model.Group{Kind: "Service", Namespace: s.Namespace, Name: s.Name, Selector: equals(s.Spec.Selector)}
+}
+
+// ReplicationController compiles a ReplicationController.
+func (in *Intake) ReplicationController(r *corev1.ReplicationController) *model.Group {
+	return &model.Group{Kind: "ReplicationController", Namespace: r.Namespace, Name: r.Name, Selector: equals(r.Spec.Selector)}
+}
+
+// ReplicaSet compiles a ReplicaSet.
+func (in *Intake) ReplicaSet(r *appsv1.ReplicaSet) *model.Group {
+	return group("ReplicaSet", &r.ObjectMeta, r.Spec.Selector)
+}
+
+// StatefulSet compiles a StatefulSet.
+func (in *Intake) StatefulSet(s *appsv1.StatefulSet) *model.Group {
+	return group("StatefulSet", &s.ObjectMeta, s.Spec.Selector)
+}
+
+// group compiles an owner; a malformed selector groups nothing.
+func group(kind string, m *metav1.ObjectMeta, sel *metav1.LabelSelector) *model.Group {
+	selector, _ := Selector(sel)
+	return &model.Group{Kind: kind, Namespace: m.Namespace, Name: m.Name, Selector: selector}
+}
+
+// Budget compiles a PodDisruptionBudget. A malformed selector selects nothing.
+func (in *Intake) Budget(b *policyv1.PodDisruptionBudget) *model.Budget {
+	out := &model.Budget{
+		Namespace: b.Namespace, Name: b.Name, UID: string(b.UID),
+		DisruptionsAllowed: b.Status.DisruptionsAllowed,
+		CurrentHealthy:     b.Status.CurrentHealthy,
+		DesiredHealthy:     b.Status.DesiredHealthy,
+		ExpectedPods:       b.Status.ExpectedPods,
+		Generation:         b.Generation,
+		ObservedGeneration: b.Status.ObservedGeneration,
+		ResourceVersion:    b.ResourceVersion,
+	}
+	out.Selector, _ = Selector(b.Spec.Selector)
+	for name := range b.Status.DisruptedPods {
+		out.Disrupted = append(out.Disrupted, name)
+	}
+	slices.Sort(out.Disrupted)
+	return out
+}
+
+// PriorityClass compiles a priority class.
+func (in *Intake) PriorityClass(c *schedulingv1.PriorityClass) *model.PriorityClass {
+	return &model.PriorityClass{
+		Name: c.Name, Value: c.Value, GlobalDefault: c.GlobalDefault,
+		NeverPreempts: deref(c.PreemptionPolicy) == corev1.PreemptNever,
+	}
+}
+
+// ResourceClaim compiles a claim on devices.
+func (in *Intake) ResourceClaim(c *resourcev1.ResourceClaim) *model.ResourceClaim {
+	return &model.ResourceClaim{Namespace: c.Namespace, Name: c.Name, UID: string(c.UID)}
+}

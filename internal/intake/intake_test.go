@@ -1,0 +1,131 @@
+package intake
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// pod decodes a pod from JSON.
+func pod(t testing.TB, text string) *corev1.Pod {
+	t.Helper()
+	p := &corev1.Pod{}
+	if err := json.Unmarshal([]byte(text), p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestRequests(t *testing.T) {
+	f := func(name, spec string, requests, scoring model.Requests) {
+		t.Helper()
+		got := New().Pod(pod(t, `{"spec":`+spec+`}`)).Spec
+		if !reflect.DeepEqual(got.Requests, requests) || !reflect.DeepEqual(got.Scoring, scoring) {
+			t.Errorf("%s: requests %+v, scoring %+v; want %+v, %+v", name, got.Requests, got.Scoring, requests, scoring)
+		}
+	}
+	const mi = 1 << 20
+	f("none asked for", `{"containers":[{},{}]}`,
+		model.Requests{}, model.Requests{MilliCPU: 200, Memory: 400 * mi})
+	f("init peak, sidecar and overhead", `{
+		"initContainers":[{"restartPolicy":"Always","resources":{"requests":{"cpu":"1","memory":"10Mi"}}},
+		                  {"resources":{"requests":{"cpu":"3","memory":"1Mi"}}}],
+		"containers":[{"resources":{"requests":{"cpu":"1","memory":"100Mi","example.com/gpu":"2"}}}],
+		"overhead":{"cpu":"100m"}}`,
+		model.Requests{MilliCPU: 4100, Memory: 110 * mi, Scalars: []model.Scalar{{Name: "example.com/gpu", Amount: 2}}},
+		model.Requests{MilliCPU: 4100, Memory: 110 * mi, Scalars: []model.Scalar{{Name: "example.com/gpu", Amount: 2}}})
+	f("pod level", `{"resources":{"requests":{"cpu":"2"}},"containers":[{}]}`,
+		model.Requests{MilliCPU: 2000}, model.Requests{MilliCPU: 2000, Memory: 200 * mi})
+}
+
+func TestResizeInFlightCountsTheLarger(t *testing.T) {
+	const text = `{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},
+		"status":{"containerStatuses":[{"name":"c","allocatedResources":{"cpu":"2"},"resources":{"requests":{"cpu":"3"}}}]}}`
+	if got := New().Pod(pod(t, text)).Spec.Requests.MilliCPU; got != 3000 {
+		t.Errorf("got %dm cpu, want the actual 3000m", got)
+	}
+}
+
+func TestEqualPodsShareTheirSpec(t *testing.T) {
+	in := New()
+	const spec = `"spec":{"nodeName":"n1","containers":[{"name":"c","image":"a","resources":{"requests":{"cpu":"1"}}}]}`
+	a := in.Pod(pod(t, `{"metadata":{"name":"a","labels":{"x":"1"}},`+spec+`}`))
+	b := in.Pod(pod(t, `{"metadata":{"name":"b","labels":{"x":"2"}},`+spec+`,
+		"status":{"phase":"Running","containerStatuses":[{"name":"c","allocatedResources":{"cpu":"1000m"}}]}}`))
+	if a.Spec != b.Spec {
+		t.Error("pods of equal specification do not share it")
+	}
+	c := in.Pod(pod(t, `{"metadata":{"name":"c"},"spec":{"containers":[{"image":"a","resources":{"requests":{"cpu":"2"}}}]}}`))
+	if a.Spec == c.Spec {
+		t.Error("pods of different requests share a specification")
+	}
+}
+
+func TestTableIsBounded(t *testing.T) {
+	in := New()
+	in.limit = 4
+	p := &corev1.Pod{}
+	first := in.Pod(p).Spec
+	for i := range int32(100) {
+		q := &corev1.Pod{}
+		q.Spec.Priority = &i
+		in.Pod(q)
+		if in.Pod(p).Spec != first {
+			t.Fatalf("a specification in constant use was forgotten after %d others", i)
+		}
+		if n := len(in.young) + len(in.old); n > 8 {
+			t.Fatalf("table holds %d specifications, limit 4 a generation", n)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	f := func(spec string, want model.Fault) {
+		t.Helper()
+		got := New().Pod(pod(t, `{"spec":`+spec+`}`)).Spec.Faults
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("faults %+v\nwant   %+v", got, want)
+		}
+	}
+	f(`{"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+		{"topologyKey":"z","labelSelector":{"matchExpressions":[{"key":"a","operator":"Near"}]}}]}}}`,
+		model.Fault{Where: model.FaultPodAffinity, Path: "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]",
+			Message: `requiredAffinityTerms: "Near" is not a valid label selector operator`})
+	f(`{"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}}]}`,
+		model.Fault{Where: model.FaultSpread, Path: "spec.topologySpreadConstraints[0].labelSelector",
+			Message: `values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty`})
+	f(`{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+		{"weight":1,"preference":{"matchExpressions":[{"key":"cores","operator":"Gt","values":["many"]}]}}]}}}`,
+		model.Fault{Where: model.FaultPreferredNode, Path: "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution",
+			Message: `[0].matchExpressions[0].values[0]: Invalid value: "many": for 'Gt', 'Lt' operators, the value must be an integer`})
+}
+
+func TestImageName(t *testing.T) {
+	for in, want := range map[string]string{
+		"app":                   "app:latest",
+		"reg:5000/app":          "reg:5000/app:latest",
+		"app:1":                 "app:1",
+		"reg:5000/app@sha256:0": "reg:5000/app@sha256:0",
+	} {
+		if got := ImageName(in); got != want {
+			t.Errorf("ImageName(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func BenchmarkRepeatedPod(b *testing.B) {
+	in := New()
+	p := pod(b, `{"metadata":{"name":"a","namespace":"d","labels":{"app":"web","pod-template-hash":"x"}},"spec":{
+		"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],
+		"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{
+			"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchLabels":{"app":"web"}}}}]}},
+		"containers":[{"name":"c","image":"a:1","resources":{"requests":{"cpu":"100m","memory":"128Mi"}}}]}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		in.Pod(p)
+	}
+}

@@ -1,0 +1,41 @@
+package intake
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Node compiles a node. Taints with an effect that nothing acts on are left out.
+func (in *Intake) Node(n *corev1.Node) *model.Node {
+	out := &model.Node{
+		Name: n.Name, UID: string(n.UID),
+		Labels:          model.LabelsOf(n.Labels),
+		Unschedulable:   n.Spec.Unschedulable,
+		Allocatable:     amounts(n.Status.Allocatable),
+		Capacity:        amounts(n.Status.Capacity),
+		Features:        slices.Clone(n.Status.DeclaredFeatures),
+		ResourceVersion: n.ResourceVersion,
+	}
+	pods := n.Status.Allocatable[corev1.ResourcePods]
+	out.Pods = pods.Value()
+	slices.Sort(out.Features)
+	for i := range n.Spec.Taints {
+		t := &n.Spec.Taints[i]
+		if e, known := effect(t.Effect); known {
+			out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: e})
+		}
+	}
+	for i := range n.Status.Images {
+		img := &n.Status.Images[i]
+		out.Images = append(out.Images, model.Image{Names: slices.Clone(img.Names), Size: img.SizeBytes})
+	}
+	for i := range n.Status.Conditions {
+		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			out.Ready = c.Status == corev1.ConditionTrue
+		}
+	}
+	return out
+}

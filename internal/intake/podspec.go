@@ -1,0 +1,148 @@
+package intake
+
+import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/component-helpers/nodedeclaredfeatures"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// compile makes the specification of a pod. Every field it reads is in the key.
+func compile(pod *corev1.Pod, features []string) *model.PodSpec {
+	s := &model.PodSpec{
+		SchedulerName: cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName),
+		Tolerations:   tolerations(pod.Spec.Tolerations),
+		Features:      features,
+	}
+	if pod.Spec.Priority != nil {
+		s.Priority = *pod.Spec.Priority
+	}
+	s.NeverPreempts = pod.Spec.PreemptionPolicy != nil && *pod.Spec.PreemptionPolicy == corev1.PreemptNever
+	compileRequests(s, pod)
+	compileNodeSelector(s, pod)
+	compileAffinity(s, pod)
+	compileSpread(s, pod)
+	compileContainers(s, pod)
+	compileVolumes(s, pod)
+	for i := range pod.Spec.SchedulingGates {
+		s.Gates = append(s.Gates, pod.Spec.SchedulingGates[i].Name)
+	}
+	for i := range pod.Spec.ResourceClaims {
+		c := &pod.Spec.ResourceClaims[i]
+		s.ResourceClaims = append(s.ResourceClaims, model.PodResourceClaim{
+			Name: c.Name, Claim: deref(c.ResourceClaimName), Template: deref(c.ResourceClaimTemplateName),
+		})
+	}
+	if g := pod.Spec.SchedulingGroup; g != nil {
+		s.SchedulingGroup = deref(g.PodGroupName)
+	}
+	return s
+}
+
+// compileContainers takes images and host ports. Ports of init containers
+// count only when they keep running.
+func compileContainers(s *model.PodSpec, pod *corev1.Pod) {
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		s.Images = append(s.Images, ImageName(c.Image))
+		if sidecar(c) {
+			s.Ports = hostPorts(s.Ports, c)
+		}
+	}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		s.Images = append(s.Images, ImageName(c.Image))
+		s.Ports = hostPorts(s.Ports, c)
+	}
+	for i := range pod.Spec.Volumes {
+		if v := pod.Spec.Volumes[i].Image; v != nil {
+			s.Images = append(s.Images, ImageName(v.Reference))
+		}
+	}
+	s.ImageContainers = len(s.Images)
+}
+
+func hostPorts(out []model.HostPort, c *corev1.Container) []model.HostPort {
+	for i := range c.Ports {
+		p := &c.Ports[i]
+		if p.HostPort <= 0 {
+			continue
+		}
+		out = append(out, model.HostPort{
+			IP: cmp.Or(p.HostIP, "0.0.0.0"), Protocol: cmp.Or(string(p.Protocol), string(corev1.ProtocolTCP)), Port: p.HostPort,
+		})
+	}
+	return out
+}
+
+func sidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+func tolerations(in []corev1.Toleration) []model.Toleration {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make([]model.Toleration, len(in))
+	for i := range in {
+		t := &in[i]
+		out[i] = model.Toleration{Key: t.Key, Value: t.Value, Seconds: t.TolerationSeconds}
+		var known bool
+		out[i].Effect, known = effect(t.Effect)
+		switch op := t.Operator; {
+		case !known && t.Effect != "":
+			out[i].Op = model.TolInvalid
+		case op == "" || op == corev1.TolerationOpEqual:
+			out[i].Op = model.TolEqual
+		case op == corev1.TolerationOpExists:
+			out[i].Op = model.TolExists
+		case op == corev1.TolerationOpLt:
+			out[i].Op = model.TolLt
+		case op == corev1.TolerationOpGt:
+			out[i].Op = model.TolGt
+		default:
+			out[i].Op = model.TolInvalid
+		}
+	}
+	return out
+}
+
+func effect(e corev1.TaintEffect) (model.Effect, bool) {
+	switch e {
+	case corev1.TaintEffectNoSchedule:
+		return model.NoSchedule, true
+	case corev1.TaintEffectPreferNoSchedule:
+		return model.PreferNoSchedule, true
+	case corev1.TaintEffectNoExecute:
+		return model.NoExecute, true
+	}
+	return model.AnyEffect, false
+}
+
+// kubeVersion is whose rules on node features are applied.
+var kubeVersion = version.MustParseSemantic("v1.37.2")
+
+// podFeatures are the features that a node must declare for this pod, sorted.
+func podFeatures(pod *corev1.Pod) []string {
+	f := nodedeclaredfeatures.DefaultFramework
+	set, err := f.InferForPodScheduling(&nodedeclaredfeatures.PodInfo{Spec: &pod.Spec}, kubeVersion)
+	if err != nil || set.IsEmpty() {
+		return nil
+	}
+	names, err := f.Unmap(set)
+	if err != nil { // a set of another framework: cannot be
+		return nil
+	}
+	return names
+}
+
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

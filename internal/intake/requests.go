@@ -1,0 +1,90 @@
+package intake
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	helper "k8s.io/component-helpers/resource"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// What a container that asks for nothing is taken to need when nodes are scored.
+const (
+	defaultMilliCPU = 100
+	defaultMemory   = 200 << 20
+)
+
+// compileRequests fills in what the pod asks for. The sums are those of
+// Kubernetes' own library, with the status of a resize in flight considered.
+func compileRequests(s *model.PodSpec, pod *corev1.Pod) {
+	options := helper.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	}
+	list := helper.PodRequests(pod, options)
+	s.Requests = amounts(list)
+	podLevel := helper.IsPodLevelRequestsSet(pod)
+	options.NonMissingContainerRequests = corev1.ResourceList{}
+	if _, given := list[corev1.ResourceCPU]; !podLevel || !given {
+		options.NonMissingContainerRequests[corev1.ResourceCPU] = *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI)
+	}
+	if _, given := list[corev1.ResourceMemory]; !podLevel || !given {
+		options.NonMissingContainerRequests[corev1.ResourceMemory] = *resource.NewQuantity(defaultMemory, resource.BinarySI)
+	}
+	s.Scoring = amounts(helper.PodRequests(pod, options))
+	s.BestEffort = bestEffort(pod)
+}
+
+// amounts are the resources of a list that scheduling counts; pods are not
+// among them.
+func amounts(list corev1.ResourceList) model.Requests {
+	var r model.Requests
+	for name, q := range list {
+		switch name {
+		case corev1.ResourceCPU:
+			r.MilliCPU = q.MilliValue()
+		case corev1.ResourceMemory:
+			r.Memory = q.Value()
+		case corev1.ResourceEphemeralStorage:
+			r.Ephemeral = q.Value()
+		default:
+			if scalar(string(name)) {
+				r.Scalars = append(r.Scalars, model.Scalar{Name: string(name), Amount: q.Value()})
+			}
+		}
+	}
+	slices.SortFunc(r.Scalars, func(a, b model.Scalar) int { return cmp.Compare(a.Name, b.Name) })
+	return r
+}
+
+// scalar says whether a resource is counted by name: extended resources, huge
+// pages, attachable volumes, and whatever else has kubernetes.io/ in it.
+func scalar(name string) bool {
+	return model.Extended(name) || strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) ||
+		strings.HasPrefix(name, corev1.ResourceAttachableVolumesPrefix) || strings.Contains(name, corev1.ResourceDefaultNamespacePrefix)
+}
+
+// bestEffort says that neither the pod nor a container asks for or limits cpu
+// or memory.
+func bestEffort(pod *corev1.Pod) bool {
+	if r := pod.Spec.Resources; r != nil && (limited(r.Requests) || limited(r.Limits)) {
+		return false
+	}
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if limited(list[i].Resources.Requests) || limited(list[i].Resources.Limits) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func limited(list corev1.ResourceList) bool {
+	cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]
+	return cpu.Sign() > 0 || memory.Sign() > 0
+}
