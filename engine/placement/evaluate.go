@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,7 +186,7 @@ func (a *attempt) score(rec *decision.Record, feasible []*site) error {
 			s = &c
 		}
 		if s.err != nil {
-			return errors.Join(fmt.Errorf("running Score plugin %q: %w", w.Rule, s.err))
+			return fmt.Errorf("running Score plugin %q: %w", w.Rule, s.err)
 		}
 		if s.raw == nil {
 			continue

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/berthproject/berth/engine/decision"
@@ -108,36 +107,4 @@ func preference(terms []model.WeightedNodeTerm, n *model.Node) int64 {
 		}
 	}
 	return sum
-}
-
-// faults puts the pod's malformed parts of a kind into kube-scheduler's words,
-// several in brackets; nil when there are none.
-func (a *attempt) faults(where model.FaultPlace) error {
-	var texts []string
-	for i := range a.pod.Spec.Faults {
-		if f := &a.pod.Spec.Faults[i]; f.Where == where {
-			texts = append(texts, faultText(f))
-		}
-	}
-	switch len(texts) {
-	case 0:
-		return nil
-	case 1:
-		return errors.New(texts[0])
-	}
-	all := "["
-	for i, t := range texts {
-		if i > 0 {
-			all += ", "
-		}
-		all += t
-	}
-	return errors.New(all + "]")
-}
-
-func faultText(f *model.Fault) string {
-	if f.Path == "" {
-		return f.Message
-	}
-	return f.Path + ": " + f.Message
 }

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -22,6 +23,9 @@ type softSpread struct {
 // scoreSpread scores how few matching pods a node's domains have. The more
 // domains a key has, the more each pod weighs.
 func (a *attempt) scoreSpread(feasible []*site) scoring {
+	if err := a.faults(model.FaultSoftSpread); err != nil {
+		return scoring{err: fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)}
+	}
 	cs := a.constraints(false)
 	if len(cs) == 0 {
 		return scoring{}
