@@ -1,0 +1,55 @@
+package auth
+
+import (
+	"fmt"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/anonymous"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	"k8s.io/apiserver/pkg/authentication/request/websocket"
+	"k8s.io/apiserver/pkg/authentication/request/x509"
+	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
+	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+
+	"github.com/berthproject/berth/apiserver/auth/tokens"
+)
+
+// assembleAuthentication builds the chain: certificate, then bearer token, then
+// anonymous, who comes only when no credential was shown at all.
+func (s *Security) assembleAuthentication() error {
+	o := &s.options
+	var err error
+	s.ClientCA, err = dynamiccertificates.NewDynamicCAContentFromFile("client-ca", o.ClientCAFile)
+	if err != nil {
+		return fmt.Errorf("client CA: %w", err)
+	}
+	if s.issuer, err = tokens.NewIssuer(o.Issuer, o.CA.SigningKey(), o.Now); err != nil {
+		return err
+	}
+	s.lookup = tokens.NewLookup(o.Client, o.Informers)
+	accounts := tokens.NewVerifier(o.Issuer, &o.CA.SigningKey().PublicKey, o.Audiences, s.lookup, o.Now)
+
+	known := []authenticator.Token{}
+	if o.TokenFile != "" {
+		static, err := tokenfile.NewCSV(o.TokenFile)
+		if err != nil {
+			return fmt.Errorf("static token file %s: %w", o.TokenFile, err)
+		}
+		known = append(known, authenticator.WrapAudienceAgnosticToken(s.Audiences, static))
+	}
+	known = append(known, accounts)
+	all := tokenunion.New(known...)
+	s.tokens = group.NewTokenGroupAdder(all, []string{user.AllAuthenticated})
+
+	shown := group.NewAuthenticatedGroupAdder(union.New(
+		x509.NewDynamic(s.ClientCA.VerifyOptions, x509.CommonNameUserConversion),
+		bearertoken.New(all),
+		websocket.NewProtocolAuthenticator(all),
+	))
+	s.Authenticator = union.NewFailOnError(shown, anonymous.NewAuthenticator(nil))
+	return nil
+}

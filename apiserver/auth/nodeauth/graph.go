@@ -1,0 +1,230 @@
+package nodeauth
+
+import (
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Graph knows which node may see what: it follows pods to what they refer to.
+// Safe for concurrent use.
+type Graph struct {
+	mu sync.RWMutex
+	// pods holds each bound pod's node and references.
+	pods map[podKey]boundPod
+	// users counts, for an object, the references of pods by node.
+	users map[object]map[string]int
+	// volumes holds each PV's claim and secrets; secretVolumes is its reverse.
+	volumes       map[string]volume
+	secretVolumes map[object]map[string]struct{}
+	// attachments holds the node of each VolumeAttachment.
+	attachments map[string]string
+	synced      []cache.InformerSynced
+}
+
+type podKey struct{ namespace, name string }
+
+type boundPod struct {
+	node string
+	refs []object
+}
+
+type volume struct {
+	claim   object // zero when unbound
+	secrets []object
+}
+
+// NewGraph returns an empty graph.
+func NewGraph() *Graph {
+	return &Graph{
+		pods:          map[podKey]boundPod{},
+		users:         map[object]map[string]int{},
+		volumes:       map[string]volume{},
+		secretVolumes: map[object]map[string]struct{}{},
+		attachments:   map[string]string{},
+	}
+}
+
+// Watch keeps the graph by factory's informers.
+func (g *Graph) Watch(factory informers.SharedInformerFactory) error {
+	feeds := []struct {
+		informer    cache.SharedIndexInformer
+		set, delete func(any)
+	}{
+		{factory.Core().V1().Pods().Informer(), on(g.SetPod), on(g.DeletePod)},
+		{factory.Core().V1().PersistentVolumes().Informer(), on(g.SetVolume), on(g.DeleteVolume)},
+		{factory.Storage().V1().VolumeAttachments().Informer(), on(g.SetAttachment), on(g.DeleteAttachment)},
+	}
+	for _, f := range feeds {
+		registration, err := f.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: f.set, UpdateFunc: func(_, obj any) { f.set(obj) }, DeleteFunc: f.delete,
+		})
+		if err != nil {
+			return err
+		}
+		g.synced = append(g.synced, registration.HasSynced)
+	}
+	return nil
+}
+
+// Synced says that everything known at start is in the graph. Before, nodes
+// are refused what they may in fact see, and ask again.
+func (g *Graph) Synced() bool {
+	for _, synced := range g.synced {
+		if !synced() {
+			return false
+		}
+	}
+	return true
+}
+
+// on turns a typed handler into an informer's, unwrapping tombstones.
+func on[T any](f func(T)) func(any) {
+	return func(obj any) {
+		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = gone.Obj
+		}
+		if typed, ok := obj.(T); ok {
+			f(typed)
+		}
+	}
+}
+
+// SetPod records a pod as it is now; one without a node has no edges.
+func (g *Graph) SetPod(pod *corev1.Pod) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	key := podKey{pod.Namespace, pod.Name}
+	g.forgetPod(key)
+	if pod.Spec.NodeName == "" {
+		return
+	}
+	bound := boundPod{node: pod.Spec.NodeName, refs: references(pod)}
+	g.pods[key] = bound
+	for _, ref := range bound.refs {
+		if g.users[ref] == nil {
+			g.users[ref] = map[string]int{}
+		}
+		g.users[ref][bound.node]++
+	}
+}
+
+// DeletePod takes a pod and its edges out.
+func (g *Graph) DeletePod(pod *corev1.Pod) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forgetPod(podKey{pod.Namespace, pod.Name})
+}
+
+func (g *Graph) forgetPod(key podKey) {
+	bound, ok := g.pods[key]
+	if !ok {
+		return
+	}
+	delete(g.pods, key)
+	for _, ref := range bound.refs {
+		nodes := g.users[ref]
+		if nodes[bound.node]--; nodes[bound.node] == 0 {
+			delete(nodes, bound.node)
+		}
+		if len(nodes) == 0 {
+			delete(g.users, ref)
+		}
+	}
+}
+
+// SetVolume records a PersistentVolume as it is now.
+func (g *Graph) SetVolume(pv *corev1.PersistentVolume) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forgetVolume(pv.Name)
+	v := volume{secrets: secretsOf(pv)}
+	if claim := pv.Spec.ClaimRef; claim != nil {
+		v.claim = object{claims, claim.Namespace, claim.Name}
+	}
+	g.volumes[pv.Name] = v
+	for _, s := range v.secrets {
+		if g.secretVolumes[s] == nil {
+			g.secretVolumes[s] = map[string]struct{}{}
+		}
+		g.secretVolumes[s][pv.Name] = struct{}{}
+	}
+}
+
+// DeleteVolume takes a PersistentVolume out.
+func (g *Graph) DeleteVolume(pv *corev1.PersistentVolume) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forgetVolume(pv.Name)
+}
+
+func (g *Graph) forgetVolume(name string) {
+	for _, s := range g.volumes[name].secrets {
+		delete(g.secretVolumes[s], name)
+		if len(g.secretVolumes[s]) == 0 {
+			delete(g.secretVolumes, s)
+		}
+	}
+	delete(g.volumes, name)
+}
+
+// SetAttachment records a VolumeAttachment.
+func (g *Graph) SetAttachment(va *storagev1.VolumeAttachment) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.attachments[va.Name] = va.Spec.NodeName
+}
+
+// DeleteAttachment takes a VolumeAttachment out.
+func (g *Graph) DeleteAttachment(va *storagev1.VolumeAttachment) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.attachments, va.Name)
+}
+
+// Refers says whether a pod bound to node refers to the object, directly or,
+// for a secret, through the volume of a claim.
+func (g *Graph) Refers(node, kind, namespace, name string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	key := object{kind, namespace, name}
+	if g.users[key][node] > 0 {
+		return true
+	}
+	for pv := range g.secretVolumes[key] {
+		if g.usesVolume(node, pv) {
+			return true
+		}
+	}
+	return false
+}
+
+// UsesVolume says whether a pod bound to node uses the PersistentVolume.
+func (g *Graph) UsesVolume(node, pv string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.usesVolume(node, pv)
+}
+
+func (g *Graph) usesVolume(node, pv string) bool {
+	claim := g.volumes[pv].claim
+	return claim != object{} && g.users[claim][node] > 0
+}
+
+// Attached says whether the VolumeAttachment is for node.
+func (g *Graph) Attached(node, attachment string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return node != "" && g.attachments[attachment] == node
+}
+
+// Runs says whether the pod is bound to node.
+func (g *Graph) Runs(node, namespace, name string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	bound, ok := g.pods[podKey{namespace, name}]
+	return ok && bound.node == node
+}

@@ -1,0 +1,170 @@
+package nodeauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+// RestrictionPlugin is the name under which Restriction is registered (upstream's).
+const RestrictionPlugin = "NodeRestriction"
+
+// Restriction is a validating admission plugin: what a node writes must be its own.
+type Restriction struct {
+	*admission.Handler
+	client kubernetes.Interface
+	pods   corelisters.PodLister
+}
+
+var (
+	_ admission.ValidationInterface                = &Restriction{}
+	_ initializer.WantsExternalKubeInformerFactory = &Restriction{}
+	_ initializer.WantsExternalKubeClientSet       = &Restriction{}
+)
+
+// NewRestriction returns the plugin; the server's initializers complete it.
+func NewRestriction() *Restriction {
+	return &Restriction{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
+}
+
+// RegisterRestriction adds the plugin to those a server can turn on.
+func RegisterRestriction(plugins *admission.Plugins) {
+	plugins.Register(RestrictionPlugin, func(io.Reader) (admission.Interface, error) { return NewRestriction(), nil })
+}
+
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
+func (r *Restriction) SetExternalKubeInformerFactory(factory informers.SharedInformerFactory) {
+	pods := factory.Core().V1().Pods()
+	r.pods = pods.Lister()
+	r.SetReadyFunc(pods.Informer().HasSynced)
+}
+
+// SetExternalKubeClientSet implements initializer.WantsExternalKubeClientSet.
+func (r *Restriction) SetExternalKubeClientSet(client kubernetes.Interface) { r.client = client }
+
+// ValidateInitialization says what the server forgot to hand in.
+func (r *Restriction) ValidateInitialization() error {
+	if r.pods == nil || r.client == nil {
+		return fmt.Errorf("admission plugin %s needs an informer factory and a client", RestrictionPlugin)
+	}
+	return nil
+}
+
+// Validate implements admission.ValidationInterface.
+func (r *Restriction) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	node, isNode := NodeOf(a.GetUserInfo())
+	if !isNode {
+		return nil
+	}
+	if node == "" {
+		return forbid(a, "could not determine node from user %q", a.GetUserInfo().GetName())
+	}
+	switch a.GetResource().GroupResource() {
+	case corev1.Resource("pods"):
+		return r.admitPod(ctx, node, a)
+	case corev1.Resource("nodes"):
+		return admitNode(node, a)
+	case corev1.Resource("persistentvolumeclaims"):
+		return admitClaim(node, a)
+	case corev1.Resource("serviceaccounts"):
+		return r.admitToken(ctx, node, a)
+	case coordinationv1.Resource("leases"):
+		return admitLease(node, a)
+	case storagev1.Resource("csinodes"):
+		if a.GetName() != node {
+			return forbid(a, "can only access CSINode with the same name as the requesting node")
+		}
+	case resourceapi.Resource("resourceslices"):
+		return admitSlice(node, a)
+	}
+	return nil
+}
+
+func forbid(a admission.Attributes, format string, args ...any) error {
+	return admission.NewForbidden(a, fmt.Errorf(format, args...))
+}
+
+func admitLease(node string, a admission.Attributes) error {
+	if a.GetNamespace() != corev1.NamespaceNodeLease {
+		return forbid(a, "can only access leases in the %q system namespace", corev1.NamespaceNodeLease)
+	}
+	if a.GetName() != node {
+		return forbid(a, "can only access node lease with the same name as the requesting node")
+	}
+	return nil
+}
+
+func admitSlice(node string, a admission.Attributes) error {
+	obj := a.GetObject()
+	if a.GetOperation() == admission.Delete {
+		obj = a.GetOldObject()
+	}
+	slice, ok := obj.(*resourceapi.ResourceSlice)
+	if !ok {
+		return forbid(a, "unexpected type %T", obj)
+	}
+	if slice.Spec.NodeName == nil || *slice.Spec.NodeName != node {
+		return forbid(a, "can only create/update/delete ResourceSlices with the same NodeName as the requesting node")
+	}
+	return nil
+}
+
+// admitClaim lets a node finish resizing: nothing of a claim's status but
+// what it measured.
+func admitClaim(node string, a admission.Attributes) error {
+	if a.GetSubresource() != "status" || a.GetOperation() != admission.Update {
+		return forbid(a, "unexpected operation %q on persistentvolumeclaims, only updates of 'status' are allowed", a.GetOperation())
+	}
+	before, ok1 := a.GetOldObject().(*corev1.PersistentVolumeClaim)
+	after, ok2 := a.GetObject().(*corev1.PersistentVolumeClaim)
+	if !ok1 || !ok2 {
+		return forbid(a, "unexpected type %T", a.GetObject())
+	}
+	if !onlyResizeChanged(before, after) {
+		return forbid(a, "node %q is not allowed to update fields other than status.quantity and status.conditions", node)
+	}
+	return nil
+}
+
+// admitToken wants a token to be bound to a pod of the node that asks.
+func (r *Restriction) admitToken(ctx context.Context, node string, a admission.Attributes) error {
+	if a.GetOperation() != admission.Create || a.GetSubresource() != "token" {
+		return nil
+	}
+	req, ok := a.GetObject().(*authenticationv1.TokenRequest)
+	if !ok {
+		return forbid(a, "unexpected type %T", a.GetObject())
+	}
+	to := req.Spec.BoundObjectRef
+	switch {
+	case to == nil || to.APIVersion != "v1" || to.Kind != "Pod" || to.Name == "":
+		return forbid(a, "node requested token not bound to a pod")
+	case to.UID == "":
+		return forbid(a, "node requested token with a pod binding without a uid")
+	}
+	pod, err := r.findPod(ctx, a.GetNamespace(), to.Name)
+	if err != nil {
+		return admission.NewForbidden(a, err)
+	}
+	switch {
+	case pod.UID != to.UID:
+		return forbid(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", to.UID)
+	case pod.Spec.NodeName != node:
+		return forbid(a, "node requested token bound to a pod scheduled on a different node")
+	}
+	return nil
+}
+
+var errNotReady = errors.New("not yet ready to handle request")

@@ -1,0 +1,128 @@
+package nodeauth
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apiserver/pkg/admission"
+)
+
+func admitNode(node string, a admission.Attributes) error {
+	created, _ := a.GetObject().(*corev1.Node)
+	name := a.GetName()
+	if name == "" && created != nil {
+		name = created.Name
+	}
+	if name != node {
+		return forbid(a, "node %q is not allowed to modify node %q", node, name)
+	}
+	switch a.GetOperation() {
+	case admission.Create:
+		return admitRegistration(node, a)
+	case admission.Update:
+		return admitNodeUpdate(node, a)
+	}
+	return nil
+}
+
+// admitRegistration lets a node describe itself; taints may be set then, and
+// only then.
+func admitRegistration(node string, a admission.Attributes) error {
+	n, ok := a.GetObject().(*corev1.Node)
+	if !ok {
+		return forbid(a, "unexpected type %T", a.GetObject())
+	}
+	if bad := forbiddenLabels(nil, n.Labels); len(bad) > 0 {
+		return forbid(a, "node %q is not allowed to set the following labels: %s", node, strings.Join(bad, ", "))
+	}
+	if len(n.OwnerReferences) > 0 {
+		return forbid(a, "node %q is not allowed to set ownerReferences", node)
+	}
+	return nil
+}
+
+func admitNodeUpdate(node string, a admission.Attributes) error {
+	before, ok1 := a.GetOldObject().(*corev1.Node)
+	after, ok2 := a.GetObject().(*corev1.Node)
+	if !ok1 || !ok2 {
+		return forbid(a, "unexpected type %T", a.GetObject())
+	}
+	// A node that takes off its own taints draws pods to itself.
+	if !equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) {
+		return forbid(a, "node %q is not allowed to modify taints", node)
+	}
+	if bad := forbiddenLabels(before.Labels, after.Labels); len(bad) > 0 {
+		return forbid(a, "is not allowed to modify labels: %s", strings.Join(bad, ", "))
+	}
+	if !equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) {
+		return forbid(a, "node %q is not allowed to modify ownerReferences", node)
+	}
+	return nil
+}
+
+// ownLabels are the kubernetes.io labels that a node sets itself.
+var ownLabels = []string{
+	corev1.LabelHostname,
+	corev1.LabelTopologyZone, corev1.LabelTopologyRegion,
+	corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
+	corev1.LabelInstanceType, corev1.LabelInstanceTypeStable,
+	corev1.LabelOSStable, corev1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
+}
+
+// forbiddenLabels lists the labels that differ and that a node may not touch, sorted.
+func forbiddenLabels(before, after map[string]string) []string {
+	var bad []string
+	check := func(key string) {
+		old, had := before[key]
+		now, has := after[key]
+		if (had != has || old != now) && !mayLabel(key) && !slices.Contains(bad, key) {
+			bad = append(bad, key)
+		}
+	}
+	for key := range before {
+		check(key)
+	}
+	for key := range after {
+		check(key)
+	}
+	slices.Sort(bad)
+	return bad
+}
+
+// mayLabel: outside the kubernetes.io and k8s.io domains everything, inside
+// what a node knows of itself. node-restriction.kubernetes.io is what
+// administrators isolate workloads with.
+func mayLabel(key string) bool {
+	domain, _, prefixed := strings.Cut(key, "/")
+	if !prefixed || slices.Contains(ownLabels, key) {
+		return true
+	}
+	switch {
+	case under(domain, "kubelet.kubernetes.io"), under(domain, "node.kubernetes.io"):
+		return true
+	case under(domain, "node-restriction.kubernetes.io"):
+		return false
+	}
+	return !under(domain, "kubernetes.io") && !under(domain, "k8s.io")
+}
+
+// under says whether domain is root or below it.
+func under(domain, root string) bool {
+	return domain == root || strings.HasSuffix(domain, "."+root)
+}
+
+// onlyResizeChanged compares two claims but for what a resizing node reports.
+func onlyResizeChanged(before, after *corev1.PersistentVolumeClaim) bool {
+	before, after = before.DeepCopy(), after.DeepCopy()
+	for _, c := range []*corev1.PersistentVolumeClaim{before, after} {
+		c.Status.Capacity = nil
+		c.Status.Conditions = nil
+		c.Status.AllocatedResources = nil
+		c.Status.AllocatedResourceStatuses = nil
+		c.ManagedFields = nil
+		c.ResourceVersion = ""
+	}
+	return equality.Semantic.DeepEqual(before, after)
+}

@@ -1,0 +1,145 @@
+package nodeauth
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+)
+
+func (r *Restriction) admitPod(ctx context.Context, node string, a admission.Attributes) error {
+	switch a.GetSubresource() {
+	case "":
+		if a.GetOperation() == admission.Create {
+			return admitMirrorPod(node, a)
+		}
+		if a.GetOperation() == admission.Delete {
+			return admitPodDelete(node, a)
+		}
+		return forbid(a, "unexpected operation %q, node %q can only create and delete mirror pods", a.GetOperation(), node)
+	case "status":
+		return admitPodStatus(node, a)
+	case "eviction":
+		return r.admitEviction(ctx, node, a)
+	}
+	return forbid(a, "unexpected pod subresource %q, only 'status' and 'eviction' are allowed", a.GetSubresource())
+}
+
+// admitMirrorPod lets a node show a pod that it runs by itself, as long as
+// that gives it no right to anything: every reference would be an edge of the graph.
+func admitMirrorPod(node string, a admission.Attributes) error {
+	pod, ok := a.GetObject().(*corev1.Pod)
+	if !ok {
+		return forbid(a, "unexpected type %T", a.GetObject())
+	}
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; !mirror {
+		return forbid(a, "pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
+	}
+	if pod.Spec.NodeName != node {
+		return forbid(a, "node %q can only create pods with spec.nodeName set to itself", node)
+	}
+	if refs := references(pod); len(refs) > 0 {
+		return forbid(a, "node %q can not create pods that reference %s", node, refs[0].kind)
+	}
+	for i := range pod.Spec.Volumes {
+		for _, source := range projections(&pod.Spec.Volumes[i]) {
+			if source.ServiceAccountToken != nil {
+				return forbid(a, "node %q can not create pods that reference serviceaccounts", node)
+			}
+		}
+	}
+	if len(pod.Spec.ResourceClaims) > 0 {
+		return forbid(a, "node %q can not create pods that reference resourceclaims", node)
+	}
+	for _, owner := range pod.OwnerReferences {
+		if owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != node {
+			return forbid(a, "node %q can only create pods with an owner reference set to itself", node)
+		}
+	}
+	return nil
+}
+
+func projections(v *corev1.Volume) []corev1.VolumeProjection {
+	if v.Projected == nil {
+		return nil
+	}
+	return v.Projected.Sources
+}
+
+func admitPodDelete(node string, a admission.Attributes) error {
+	// A deletion of many has no old object; nodes have no such right.
+	pod, ok := a.GetOldObject().(*corev1.Pod)
+	if !ok {
+		return forbid(a, "unexpected type %T", a.GetOldObject())
+	}
+	if pod.Spec.NodeName != node {
+		return forbid(a, "node %q can only delete pods with spec.nodeName set to itself", node)
+	}
+	return nil
+}
+
+func admitPodStatus(node string, a admission.Attributes) error {
+	if a.GetOperation() != admission.Update {
+		return forbid(a, "unexpected operation %q", a.GetOperation())
+	}
+	before, ok1 := a.GetOldObject().(*corev1.Pod)
+	after, ok2 := a.GetObject().(*corev1.Pod)
+	if !ok1 || !ok2 {
+		return forbid(a, "unexpected type %T", a.GetObject())
+	}
+	if before.Spec.NodeName != node {
+		return forbid(a, "node %q can only update pod status for pods with spec.nodeName set to itself", node)
+	}
+	if !equality.Semantic.DeepEqual(before.Labels, after.Labels) {
+		return forbid(a, "node %q cannot update labels through pod status", node)
+	}
+	// A claim named in the status would become readable to the node.
+	if !equality.Semantic.DeepEqual(before.Status.ResourceClaimStatuses, after.Status.ResourceClaimStatuses) {
+		return forbid(a, "node %q cannot update resource claim statuses", node)
+	}
+	return nil
+}
+
+func (r *Restriction) admitEviction(ctx context.Context, node string, a admission.Attributes) error {
+	if a.GetOperation() != admission.Create {
+		return forbid(a, "unexpected operation %s", a.GetOperation())
+	}
+	eviction, ok := a.GetObject().(*policyv1.Eviction)
+	if !ok {
+		return forbid(a, "unexpected type %T", a.GetObject())
+	}
+	name := eviction.Name
+	if name == "" {
+		name = a.GetName()
+	}
+	if name == "" {
+		return forbid(a, "could not determine pod from request data")
+	}
+	if a.GetName() != "" && name != a.GetName() {
+		return forbid(a, "eviction of pod %q was posted to pod %q", name, a.GetName())
+	}
+	pod, err := r.findPod(ctx, a.GetNamespace(), name)
+	if err != nil {
+		return err
+	}
+	if pod.Spec.NodeName != node {
+		return forbid(a, "node %s can only evict pods with spec.nodeName set to itself", node)
+	}
+	return nil
+}
+
+// findPod asks the informer first and the server about a pod it has not seen.
+func (r *Restriction) findPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	if !r.WaitForReady() {
+		return nil, errNotReady
+	}
+	pod, err := r.pods.Pods(namespace).Get(name)
+	if apierrors.IsNotFound(err) || err == nil && pod.Spec.NodeName == "" {
+		return r.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+	return pod, err
+}

@@ -1,0 +1,175 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	caLifetime   = 10 * 365 * 24 * time.Hour
+	leafLifetime = 365 * 24 * time.Hour
+	// backdate forgives clients whose clock is a little behind.
+	backdate = 5 * time.Minute
+)
+
+// Authority signs the certificates of one cluster. Safe for concurrent use.
+type Authority struct {
+	dir     string
+	now     func() time.Time
+	key     *ecdsa.PrivateKey
+	signing *ecdsa.PrivateKey
+
+	mu   sync.RWMutex
+	cert *x509.Certificate
+}
+
+// Open loads the authority kept in dir, making what is missing. now is the
+// clock (time.Now but in tests).
+func Open(dir string, now func() time.Time) (*Authority, error) {
+	a := &Authority{dir: dir, now: now}
+	var err error
+	if a.key, err = loadOrMakeKey(a.path("ca.key"), a.exists("ca.crt")); err != nil {
+		return nil, err
+	}
+	if err := a.loadCA(); err != nil {
+		return nil, err
+	}
+	a.signing, err = loadOrMakeKey(a.path("sa.key"), false)
+	return a, err
+}
+
+// CAFile is the path of the PEM certificate that clients trust and that client
+// certificates are verified against.
+func (a *Authority) CAFile() string { return a.path("ca.crt") }
+
+// CAPEM is the CA certificate as clients need it.
+func (a *Authority) CAPEM() []byte {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return encodeCert(a.cert.Raw)
+}
+
+// SigningKey signs service-account tokens; its public half verifies them.
+func (a *Authority) SigningKey() *ecdsa.PrivateKey { return a.signing }
+
+func (a *Authority) path(name string) string { return filepath.Join(a.dir, name) }
+
+func (a *Authority) exists(name string) bool {
+	_, err := os.Stat(a.path(name))
+	return err == nil
+}
+
+// loadCA reads the CA certificate, renewing it with the same key when it is
+// missing or near its end.
+func (a *Authority) loadCA() error {
+	cert, err := readCert(a.path("ca.crt"))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return a.renewCA()
+	case err != nil:
+		return err
+	case !a.key.PublicKey.Equal(cert.PublicKey):
+		return fmt.Errorf("%s does not belong to %s: restore the pair from a backup, or remove both to start a new authority",
+			a.path("ca.crt"), a.path("ca.key"))
+	}
+	a.mu.Lock()
+	a.cert = cert
+	a.mu.Unlock()
+	if nearEnd(cert, a.now()) {
+		return a.renewCA()
+	}
+	return nil
+}
+
+func (a *Authority) renewCA() error {
+	now := a.now()
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "berth-ca"},
+		NotBefore:             now.Add(-backdate),
+		NotAfter:              now.Add(caLifetime),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		DNSNames:              []string{"berth-ca"},
+	}
+	cert, err := sign(template, template, &a.key.PublicKey, a.key)
+	if err != nil {
+		return fmt.Errorf("making the CA certificate: %w", err)
+	}
+	if err := WriteFileAtomic(a.path("ca.crt"), encodeCert(cert.Raw)); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.cert = cert
+	a.mu.Unlock()
+	return nil
+}
+
+// issue signs a leaf certificate for pub and clamps its end to the CA's.
+func (a *Authority) issue(template *x509.Certificate, pub *ecdsa.PublicKey) (*x509.Certificate, error) {
+	a.mu.RLock()
+	ca := a.cert
+	a.mu.RUnlock()
+	now := a.now()
+	template.NotBefore = now.Add(-backdate)
+	template.NotAfter = now.Add(leafLifetime)
+	if template.NotAfter.After(ca.NotAfter) {
+		template.NotAfter = ca.NotAfter
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.BasicConstraintsValid = true
+	return sign(template, ca, pub, a.key)
+}
+
+func sign(template, parent *x509.Certificate, pub *ecdsa.PublicKey, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	template.SerialNumber = serial.Add(serial, big.NewInt(1)) // RFC 5280: positive
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, pub, key)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}
+
+// nearEnd says that less than a third of the certificate's life is left.
+func nearEnd(cert *x509.Certificate, now time.Time) bool {
+	life := cert.NotAfter.Sub(cert.NotBefore)
+	return cert.NotAfter.Sub(now) < life/3
+}
+
+// loadOrMakeKey reads the key at path or makes one. With needed set a missing
+// file is an error: something signed with it still exists.
+func loadOrMakeKey(path string, needed bool) (*ecdsa.PrivateKey, error) {
+	key, err := readKey(path)
+	if err == nil || !errors.Is(err, os.ErrNotExist) {
+		return key, err
+	}
+	if needed {
+		return nil, fmt.Errorf("%s is missing although its certificate exists: restore it from a backup, or remove the certificate too", path)
+	}
+	if key, err = newKey(); err != nil {
+		return nil, err
+	}
+	data, err := encodeKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return key, WriteFileAtomic(path, data)
+}
+
+func newKey() (*ecdsa.PrivateKey, error) {
+	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+}

@@ -1,0 +1,120 @@
+package pki
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"time"
+)
+
+// Names are what a serving certificate must answer to.
+type Names struct {
+	DNS []string
+	IPs []net.IP
+}
+
+// ServerNames are the names of an API server: loopback, the kubernetes
+// Service (serviceIP, nil when there is none), this machine's host name, and
+// the host it listens on or is advertised at (names or addresses; wildcard
+// addresses are left out).
+func ServerNames(serviceIP net.IP, hosts ...string) Names {
+	n := Names{
+		DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
+		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	if serviceIP != nil {
+		n.IPs = append(n.IPs, serviceIP)
+	}
+	if host, err := os.Hostname(); err == nil {
+		hosts = append(hosts, host)
+	}
+	for _, host := range hosts {
+		switch ip := net.ParseIP(host); {
+		case host == "" || ip != nil && ip.IsUnspecified():
+		case ip != nil && !slices.ContainsFunc(n.IPs, ip.Equal):
+			n.IPs = append(n.IPs, ip)
+		case ip == nil && !slices.Contains(n.DNS, host):
+			n.DNS = append(n.DNS, host)
+		}
+	}
+	return n
+}
+
+// ServingPair returns the paths of a certificate and key that serve names,
+// renewing them when they are missing, near their end, or lack a name.
+func (a *Authority) ServingPair(names Names) (certFile, keyFile string, err error) {
+	certFile, keyFile = a.path("apiserver.crt"), a.path("apiserver.key")
+	key, err := loadOrMakeKey(keyFile, false)
+	if err != nil {
+		return "", "", err
+	}
+	cert, err := readCert(certFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", "", err
+	}
+	if err == nil && a.serves(cert, key, names) {
+		return certFile, keyFile, nil
+	}
+	cert, err = a.issue(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kube-apiserver"},
+		DNSNames:    names.DNS,
+		IPAddresses: names.IPs,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, &key.PublicKey)
+	if err != nil {
+		return "", "", fmt.Errorf("making the serving certificate: %w", err)
+	}
+	return certFile, keyFile, WriteFileAtomic(certFile, encodeCert(cert.Raw))
+}
+
+// serves says that cert is ours, belongs to key, lasts and covers names.
+func (a *Authority) serves(cert *x509.Certificate, key *ecdsa.PrivateKey, names Names) bool {
+	if nearEnd(cert, a.now()) || !a.signed(cert) || !key.PublicKey.Equal(cert.PublicKey) {
+		return false
+	}
+	for _, name := range names.DNS {
+		if !slices.Contains(cert.DNSNames, name) {
+			return false
+		}
+	}
+	for _, ip := range names.IPs {
+		if !slices.ContainsFunc(cert.IPAddresses, ip.Equal) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *Authority) signed(cert *x509.Certificate) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return cert.CheckSignatureFrom(a.cert) == nil
+}
+
+// KeepServing renews the CA and the serving pair while the server runs; the
+// generic server reads the files again by itself. It looks every interval
+// until ctx ends; failures go to report and are tried again.
+func (a *Authority) KeepServing(ctx context.Context, interval time.Duration, names Names, report func(error)) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := a.loadCA()
+		if err == nil {
+			_, _, err = a.ServingPair(names)
+		}
+		if err != nil {
+			report(err)
+		}
+	}
+}

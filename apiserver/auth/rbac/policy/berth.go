@@ -1,0 +1,33 @@
+package policy
+
+import rbacv1 "k8s.io/api/rbac/v1"
+
+// berth are the roles that upstream has no name for.
+func berth() map[string][]rbacv1.PolicyRule {
+	return map[string][]rbacv1.PolicyRule{
+		// Moves pods by eviction only; it cannot delete one past its budget.
+		"system:berth:descheduler": append(leader("berth-descheduler"),
+			events(),
+			allow(read, core, "nodes", "namespaces", "pods", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"),
+			allow("create", core, "pods/eviction"),
+			allow(read, apps, "replicasets", "statefulsets", "daemonsets", "deployments"),
+			allow(read, policyGroup, "poddisruptionbudgets"),
+			allow(read, scheduling, "priorityclasses"),
+			allow(read, storage, "storageclasses", "csinodes")),
+		// One process that plays many nodes, so the node authorizer cannot bound it.
+		"system:berth:simulated-nodes": {
+			events(),
+			allow("create delete get list patch update watch", core, "nodes"),
+			allow("patch update", core, "nodes/status"),
+			allow("delete get list watch", core, "pods"),
+			allow("patch update", core, "pods/status"),
+			allow("create", core, "pods/eviction"),
+			allow("create delete get list patch update watch", coordination, "leases"),
+			allow("create get patch update", storage, "csinodes"),
+		},
+		// What Berth's scheduler reads beyond kube-scheduler, and its own Lease.
+		"system:berth:scheduler": append(leader("berth-scheduler"), allow(read, scheduling, "priorityclasses")),
+		// The Lease of Berth's loops, and what drains and evictions need.
+		"system:berth:controllers": append(leader("berth-controller"), allow("create", core, "pods/eviction")),
+	}
+}

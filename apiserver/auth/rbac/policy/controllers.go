@@ -1,0 +1,98 @@
+package policy
+
+import rbacv1 "k8s.io/api/rbac/v1"
+
+// controllers maps the service account of each loop to what it does. The
+// role of the loop NAME is system:controller:NAME.
+func controllers() map[string][]rbacv1.PolicyRule {
+	out := map[string][]rbacv1.PolicyRule{}
+	for name, rules := range workloads() {
+		out[name] = append(rules, events())
+	}
+	for name, rules := range housekeeping() {
+		out[name] = append(rules, events())
+	}
+	return out
+}
+
+// workloads are the loops that make pods.
+func workloads() map[string][]rbacv1.PolicyRule {
+	makePods := allow("create delete get list patch update watch", core, "pods")
+	return map[string][]rbacv1.PolicyRule{
+		"replicaset-controller": {
+			allow("get list watch update", apps, "replicasets"), allow("update", apps, "replicasets/status", "replicasets/finalizers"), makePods,
+		},
+		"replication-controller": {
+			allow("get list watch update", core, "replicationcontrollers"),
+			allow("update", core, "replicationcontrollers/status", "replicationcontrollers/finalizers"), makePods,
+		},
+		"deployment-controller": {
+			allow("get list watch update", apps, "deployments"), allow("update", apps, "deployments/status", "deployments/finalizers"),
+			allow("create delete get list patch update watch", apps, "replicasets"), allow("get list update watch", core, "pods"),
+		},
+		"statefulset-controller": {
+			allow("get list watch update", apps, "statefulsets"), allow("update", apps, "statefulsets/status", "statefulsets/finalizers"),
+			allow("create delete get list patch update watch", apps, "controllerrevisions"),
+			allow("create delete get list patch update watch", core, "persistentvolumeclaims"), makePods,
+		},
+		"daemon-set-controller": {
+			allow("get list watch update", apps, "daemonsets"), allow("update", apps, "daemonsets/status", "daemonsets/finalizers"),
+			allow("create delete get list patch update watch", apps, "controllerrevisions"), allow("list watch", core, "nodes"),
+			allow("create", core, "pods/binding"), makePods,
+		},
+		"job-controller": {
+			allow("get list watch update patch", batch, "jobs"), allow("update", batch, "jobs/status", "jobs/finalizers"), makePods,
+		},
+		"cronjob-controller": {
+			allow("get list watch update", batch, "cronjobs"), allow("update", batch, "cronjobs/status", "cronjobs/finalizers"),
+			allow("create delete get list patch update watch", batch, "jobs"), allow("delete list", core, "pods"),
+		},
+	}
+}
+
+// housekeeping are the loops that look after everything else.
+func housekeeping() map[string][]rbacv1.PolicyRule {
+	return map[string][]rbacv1.PolicyRule{
+		"namespace-controller": {
+			allow("get list watch", core, "namespaces"), allow("update", core, "namespaces/finalize", "namespaces/status"),
+			allow("delete deletecollection get list", "*", "*"),
+		},
+		"service-account-controller":    {allow("create", core, "serviceaccounts"), allow(read, core, "namespaces")},
+		"root-ca-cert-publisher":        {allow("create update", core, "configmaps"), allow(read, core, "namespaces")},
+		"generic-garbage-collector":     {allow("delete get list patch update watch", "*", "*")},
+		"pod-garbage-collector":         {allow("delete list watch", core, "pods"), allow("get list", core, "nodes"), allow("patch", core, "pods/status")},
+		"ttl-after-finished-controller": {allow("delete get list watch", batch, "jobs")},
+		"node-controller": {
+			allow("delete get list patch update watch", core, "nodes"), allow("patch update", core, "nodes/status"),
+			allow("patch update", core, "pods/status"), allow("delete get list watch", core, "pods"),
+			allow(read, coordination, "leases"),
+		},
+		"taint-eviction-controller": {
+			allow(read, core, "nodes"), allow("delete get list watch", core, "pods"), allow("patch update", core, "pods/status"),
+		},
+		"disruption-controller": {
+			allow(read, policyGroup, "poddisruptionbudgets"), allow("update", policyGroup, "poddisruptionbudgets/status"),
+			allow(read, core, "pods", "replicationcontrollers"), allow("patch update", core, "pods/status"),
+			allow(read, apps, "replicasets", "deployments", "statefulsets"), allow("get", "*", "*/scale"),
+		},
+		"endpoint-controller": {
+			allow(read, core, "services", "pods"), allow("create delete get list update", core, "endpoints"),
+			allow("create", core, "endpoints/restricted"),
+		},
+		"endpointslice-controller": {
+			allow(read, core, "services", "pods", "nodes"), allow("update", core, "services/finalizers"),
+			allow("create delete get list update", discovery, "endpointslices"), allow("create", discovery, "endpointslices/restricted"),
+		},
+		"persistent-volume-binder": {
+			allow("create delete get list update watch", core, "persistentvolumes"), allow("update", core, "persistentvolumes/status"),
+			allow("get list update watch", core, "persistentvolumeclaims"), allow("update", core, "persistentvolumeclaims/status"),
+			allow("create delete get list watch", core, "pods"), allow(read, storage, "storageclasses"), allow(read, core, "nodes"),
+		},
+		"pvc-protection-controller": {allow("get list update watch", core, "persistentvolumeclaims"), allow(read, core, "pods")},
+		"pv-protection-controller":  {allow("get list update watch", core, "persistentvolumes")},
+		aggregationLoop: {
+			// escalate: it writes rules it does not hold into roles by definition.
+			allow("escalate get list patch update watch", rbacGroup, "clusterroles"),
+		},
+	}
+}

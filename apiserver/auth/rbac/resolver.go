@@ -1,0 +1,151 @@
+package rbac
+
+import (
+	"context"
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/informers"
+	rbaclisters "k8s.io/client-go/listers/rbac/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Resolver finds the rules that apply to a user.
+type Resolver struct {
+	roles               rbaclisters.RoleLister
+	bindings            rbaclisters.RoleBindingLister
+	clusterRoles        rbaclisters.ClusterRoleLister
+	clusterRoleBindings rbaclisters.ClusterRoleBindingLister
+	synced              []cache.InformerSynced
+}
+
+// NewResolver reads the four RBAC kinds from factory's informers.
+func NewResolver(factory informers.SharedInformerFactory) *Resolver {
+	v1 := factory.Rbac().V1()
+	return &Resolver{
+		roles:               v1.Roles().Lister(),
+		bindings:            v1.RoleBindings().Lister(),
+		clusterRoles:        v1.ClusterRoles().Lister(),
+		clusterRoleBindings: v1.ClusterRoleBindings().Lister(),
+		synced: []cache.InformerSynced{
+			v1.Roles().Informer().HasSynced, v1.RoleBindings().Informer().HasSynced,
+			v1.ClusterRoles().Informer().HasSynced, v1.ClusterRoleBindings().Informer().HasSynced,
+		},
+	}
+}
+
+// Synced says that the informers have seen every role and binding; until then
+// everybody but system:masters is denied what they may in fact do.
+func (r *Resolver) Synced() bool {
+	for _, synced := range r.synced {
+		if !synced() {
+			return false
+		}
+	}
+	return true
+}
+
+// grant is where a rule comes from, worded as upstream's audit annotation.
+type grant struct {
+	namespace string // "" for a ClusterRoleBinding
+	binding   string
+	role      rbacv1.RoleRef
+	subject   *rbacv1.Subject
+}
+
+// String words the grant for the reason of a decision.
+func (g *grant) String() string {
+	subject := fmt.Sprintf("%s %q", g.subject.Kind, g.subject.Name)
+	if g.subject.Kind == rbacv1.ServiceAccountKind {
+		subject = fmt.Sprintf("%s %q", g.subject.Kind, g.subject.Name+"/"+g.subject.Namespace)
+	}
+	if g.namespace == "" {
+		return fmt.Sprintf("ClusterRoleBinding %q of %s %q to %s", g.binding, g.role.Kind, g.role.Name, subject)
+	}
+	return fmt.Sprintf("RoleBinding %q of %s %q to %s", g.binding+"/"+g.namespace, g.role.Kind, g.role.Name, subject)
+}
+
+// visit calls f with each rule that u has in namespace ("" means cluster-wide
+// rules only) until f returns false. A binding whose role cannot be read is
+// passed as an error.
+func (r *Resolver) visit(u user.Info, namespace string, f func(from *grant, rule *rbacv1.PolicyRule, err error) bool) {
+	clusterBindings, err := r.clusterRoleBindings.List(labels.Everything())
+	if err != nil && !f(nil, nil, err) {
+		return
+	}
+	for _, b := range clusterBindings {
+		if !r.visitBinding(grant{binding: b.Name, role: b.RoleRef}, b.Subjects, u, f) {
+			return
+		}
+	}
+	if namespace == "" {
+		return
+	}
+	bindings, err := r.bindings.RoleBindings(namespace).List(labels.Everything())
+	if err != nil && !f(nil, nil, err) {
+		return
+	}
+	for _, b := range bindings {
+		if !r.visitBinding(grant{namespace: namespace, binding: b.Name, role: b.RoleRef}, b.Subjects, u, f) {
+			return
+		}
+	}
+}
+
+func (r *Resolver) visitBinding(g grant, subjects []rbacv1.Subject, u user.Info, f func(*grant, *rbacv1.PolicyRule, error) bool) bool {
+	for i := range subjects {
+		if !subjectMatches(&subjects[i], u, g.namespace) {
+			continue
+		}
+		rules, err := r.rulesOf(g.role, g.namespace)
+		if err != nil {
+			return f(nil, nil, err)
+		}
+		g.subject = &subjects[i]
+		for j := range rules {
+			if !f(&g, &rules[j], nil) {
+				return false
+			}
+		}
+		return true // one subject that matches grants the whole role
+	}
+	return true
+}
+
+// rulesOf reads the role that a binding in namespace refers to.
+func (r *Resolver) rulesOf(role rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+	switch role.Kind {
+	case "Role":
+		found, err := r.roles.Roles(namespace).Get(role.Name)
+		if err != nil {
+			return nil, err
+		}
+		return found.Rules, nil
+	case "ClusterRole":
+		found, err := r.clusterRoles.Get(role.Name)
+		if err != nil {
+			return nil, err
+		}
+		return found.Rules, nil
+	}
+	return nil, fmt.Errorf("unsupported role reference kind: %q", role.Kind)
+}
+
+// Rules collects all rules of u in namespace; with an error the list holds
+// what could be read.
+func (r *Resolver) Rules(_ context.Context, u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
+	var rules []rbacv1.PolicyRule
+	var errs []error
+	r.visit(u, namespace, func(_ *grant, rule *rbacv1.PolicyRule, err error) bool {
+		if err != nil {
+			errs = append(errs, err)
+		} else {
+			rules = append(rules, *rule)
+		}
+		return true
+	})
+	return rules, utilerrors.NewAggregate(errs)
+}

@@ -1,0 +1,101 @@
+package review
+
+import (
+	"context"
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// NewSubjectAccessReview serves subjectaccessreviews: may that subject do this?
+func NewSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.SubjectAccessReview] {
+	return &Storage[*authorizationv1.SubjectAccessReview]{
+		empty: func() *authorizationv1.SubjectAccessReview { return &authorizationv1.SubjectAccessReview{} },
+		kind:  "SubjectAccessReview", singular: "subjectaccessreview",
+		answer: func(ctx context.Context, r *authorizationv1.SubjectAccessReview) error {
+			if err := invalid("SubjectAccessReview", append(validateSubject(&r.Spec), validateMeta(r.ObjectMeta, false)...)); err != nil {
+				return err
+			}
+			r.Status = ask(ctx, authz, attributes(subject(&r.Spec), r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes))
+			return nil
+		},
+	}
+}
+
+// NewLocalSubjectAccessReview serves localsubjectaccessreviews: the same inside
+// one namespace, so that the right to ask can be given for it alone.
+func NewLocalSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.LocalSubjectAccessReview] {
+	const kind = "LocalSubjectAccessReview"
+	return &Storage[*authorizationv1.LocalSubjectAccessReview]{
+		empty: func() *authorizationv1.LocalSubjectAccessReview { return &authorizationv1.LocalSubjectAccessReview{} },
+		kind:  kind, singular: "localsubjectaccessreview", namespaced: true,
+		answer: func(ctx context.Context, r *authorizationv1.LocalSubjectAccessReview) error {
+			errs := append(validateSubject(&r.Spec), validateMeta(r.ObjectMeta, true)...)
+			if res := r.Spec.ResourceAttributes; res != nil && res.Namespace != r.Namespace {
+				errs = append(errs, field.Invalid(spec.Child("resourceAttributes", "namespace"), res.Namespace, "must match metadata.namespace"))
+			}
+			if r.Spec.NonResourceAttributes != nil {
+				errs = append(errs, field.Invalid(spec.Child("nonResourceAttributes"), r.Spec.NonResourceAttributes, "disallowed on this kind of request"))
+			}
+			if err := invalid(kind, errs); err != nil {
+				return err
+			}
+			if namespace := genericapirequest.NamespaceValue(ctx); namespace != r.Namespace {
+				return apierrors.NewBadRequest(fmt.Sprintf("spec.resourceAttributes.namespace must match namespace: %v", namespace))
+			}
+			r.Status = ask(ctx, authz, attributes(subject(&r.Spec), r.Spec.ResourceAttributes, nil))
+			return nil
+		},
+	}
+}
+
+// NewSelfSubjectAccessReview serves selfsubjectaccessreviews: may I do this?
+// (kubectl auth can-i)
+func NewSelfSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.SelfSubjectAccessReview] {
+	const kind = "SelfSubjectAccessReview"
+	return &Storage[*authorizationv1.SelfSubjectAccessReview]{
+		empty: func() *authorizationv1.SelfSubjectAccessReview { return &authorizationv1.SelfSubjectAccessReview{} },
+		kind:  kind, singular: "selfsubjectaccessreview",
+		answer: func(ctx context.Context, r *authorizationv1.SelfSubjectAccessReview) error {
+			errs := append(validateTarget(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes), validateMeta(r.ObjectMeta, false)...)
+			if err := invalid(kind, errs); err != nil {
+				return err
+			}
+			u, err := requester(ctx)
+			if err != nil {
+				return err
+			}
+			r.Status = ask(ctx, authz, attributes(u, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes))
+			return nil
+		},
+	}
+}
+
+func subject(s *authorizationv1.SubjectAccessReviewSpec) user.Info {
+	u := &user.DefaultInfo{Name: s.User, UID: s.UID, Groups: s.Groups}
+	for key, values := range s.Extra {
+		if u.Extra == nil {
+			u.Extra = map[string][]string{}
+		}
+		u.Extra[key] = values
+	}
+	return u
+}
+
+func ask(ctx context.Context, authz authorizer.UnconditionalAuthorizer, a authorizer.Attributes) authorizationv1.SubjectAccessReviewStatus {
+	decision, reason, err := authz.Authorize(ctx, a)
+	status := authorizationv1.SubjectAccessReviewStatus{
+		Allowed: decision == authorizer.DecisionAllow,
+		Denied:  decision == authorizer.DecisionDeny,
+		Reason:  reason,
+	}
+	if err != nil {
+		status.EvaluationError = err.Error()
+	}
+	return status
+}

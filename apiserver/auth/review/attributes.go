@@ -1,0 +1,106 @@
+package review
+
+import (
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// attributes is the request that a review asks about.
+func attributes(u user.Info, res *authorizationv1.ResourceAttributes, url *authorizationv1.NonResourceAttributes) authorizer.AttributesRecord {
+	if res == nil {
+		return authorizer.AttributesRecord{User: u, Verb: url.Verb, Path: url.Path}
+	}
+	out := authorizer.AttributesRecord{
+		User: u, ResourceRequest: true,
+		Verb: res.Verb, Namespace: res.Namespace,
+		APIGroup: res.Group, APIVersion: res.Version,
+		Resource: res.Resource, Subresource: res.Subresource, Name: res.Name,
+	}
+	if out.APIVersion == "" {
+		out.APIVersion = "*"
+	}
+	if s := res.FieldSelector; s != nil {
+		if s.RawSelector != "" {
+			out.FieldSelectorRequirements, out.FieldSelectorParsingErr = parseFields(s.RawSelector)
+		} else {
+			out.FieldSelectorRequirements, out.FieldSelectorParsingErr = fieldRequirements(s.Requirements)
+		}
+	}
+	if s := res.LabelSelector; s != nil {
+		if s.RawSelector != "" {
+			out.LabelSelectorRequirements, out.LabelSelectorParsingErr = parseLabels(s.RawSelector)
+		} else {
+			out.LabelSelectorRequirements, out.LabelSelectorParsingErr = labelRequirements(s.Requirements)
+		}
+	}
+	return out
+}
+
+func parseFields(raw string) (fields.Requirements, error) {
+	selector, err := fields.ParseSelector(raw)
+	if err != nil {
+		return nil, err
+	}
+	return selector.Requirements(), nil
+}
+
+func parseLabels(raw string) (labels.Requirements, error) {
+	selector, err := labels.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	requirements, _ := selector.Requirements()
+	return requirements, nil
+}
+
+// fieldRequirements translates what a field selector can say: one value, equal
+// or not. Others are left out and reported; leaving one out only widens the
+// request, so it can only lead to a refusal.
+func fieldRequirements(in []metav1.FieldSelectorRequirement) (fields.Requirements, error) {
+	var out fields.Requirements
+	var errs []error
+	for _, r := range in {
+		switch {
+		case len(r.Values) != 1:
+			errs = append(errs, fmt.Errorf("fieldSelectors with %d values are not supported", len(r.Values)))
+		case r.Operator == metav1.FieldSelectorOpIn:
+			out = append(out, fields.Requirement{Field: r.Key, Operator: selection.Equals, Value: r.Values[0]})
+		case r.Operator == metav1.FieldSelectorOpNotIn:
+			out = append(out, fields.Requirement{Field: r.Key, Operator: selection.NotEquals, Value: r.Values[0]})
+		default:
+			errs = append(errs, fmt.Errorf("%q is not a valid field selector operator", r.Operator))
+		}
+	}
+	return out, utilerrors.NewAggregate(errs)
+}
+
+func labelRequirements(in []metav1.LabelSelectorRequirement) (labels.Requirements, error) {
+	operators := map[metav1.LabelSelectorOperator]selection.Operator{
+		metav1.LabelSelectorOpIn: selection.In, metav1.LabelSelectorOpNotIn: selection.NotIn,
+		metav1.LabelSelectorOpExists: selection.Exists, metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
+	}
+	var out labels.Requirements
+	var errs []error
+	for _, r := range in {
+		op, ok := operators[r.Operator]
+		if !ok {
+			errs = append(errs, fmt.Errorf("%q is not a valid label selector operator", r.Operator))
+			continue
+		}
+		requirement, err := labels.NewRequirement(r.Key, op, r.Values)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out = append(out, *requirement)
+	}
+	return out, utilerrors.NewAggregate(errs)
+}

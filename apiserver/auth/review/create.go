@@ -1,0 +1,71 @@
+package review
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// Storage is a create-only resource: it answers a posted T and keeps nothing.
+type Storage[T runtime.Object] struct {
+	empty      func() T
+	kind       string
+	singular   string
+	namespaced bool
+	answer     func(ctx context.Context, in T) error // fills in the status of its own copy
+}
+
+var (
+	_ rest.Creater              = &Storage[runtime.Object]{}
+	_ rest.Scoper               = &Storage[runtime.Object]{}
+	_ rest.SingularNameProvider = &Storage[runtime.Object]{}
+	_ rest.KindProvider         = &Storage[runtime.Object]{}
+)
+
+// New implements rest.Storage.
+func (s *Storage[T]) New() runtime.Object { return s.empty() }
+
+// Destroy implements rest.Storage.
+func (s *Storage[T]) Destroy() {}
+
+// NamespaceScoped implements rest.Scoper.
+func (s *Storage[T]) NamespaceScoped() bool { return s.namespaced }
+
+// GetSingularName implements rest.SingularNameProvider.
+func (s *Storage[T]) GetSingularName() string { return s.singular }
+
+// Kind implements rest.KindProvider.
+func (s *Storage[T]) Kind() string { return s.kind }
+
+// Create answers obj.
+func (s *Storage[T]) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
+	in, ok := obj.(T)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a %s: %T", s.kind, obj))
+	}
+	if validate != nil {
+		if err := validate(ctx, in.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	out := in.DeepCopyObject().(T)
+	if err := s.answer(ctx, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// requester is who sent the request.
+func requester(ctx context.Context) (user.Info, error) {
+	u, ok := genericapirequest.UserFrom(ctx)
+	if !ok {
+		return nil, apierrors.NewBadRequest("no user present on request")
+	}
+	return u, nil
+}

@@ -1,0 +1,102 @@
+package tokens
+
+import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+)
+
+// Issuer signs tokens of service accounts.
+type Issuer struct {
+	issuer string
+	key    *ecdsa.PrivateKey
+	keyID  string
+	now    func() time.Time
+}
+
+// NewIssuer returns an issuer that signs with key in the name of issuer
+// (normally DefaultIssuer); now is the clock.
+func NewIssuer(issuer string, key *ecdsa.PrivateKey, now func() time.Time) (*Issuer, error) {
+	id, err := keyID(&key.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	return &Issuer{issuer: issuer, key: key, keyID: id, now: now}, nil
+}
+
+// Bound is what a token's life is tied to besides its account: at most one
+// of Pod, Secret and Node; NodeOfPod only informs (the node the pod runs on).
+type Bound struct {
+	Pod       *corev1.Pod
+	Secret    *corev1.Secret
+	Node      *corev1.Node
+	NodeOfPod *corev1.Node
+}
+
+// Issued is a signed token with what its maker must report about it.
+type Issued struct {
+	Token   string
+	ID      string // the jti claim, for audit
+	Expires time.Time
+}
+
+// Issue signs a token for sa, valid for life and for audiences.
+func (i *Issuer) Issue(sa *corev1.ServiceAccount, bound Bound, audiences []string, life time.Duration) (Issued, error) {
+	now := i.now()
+	out := Issued{ID: uuid.NewString(), Expires: now.Add(life)}
+	c := claims{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer:    i.issuer,
+			Subject:   serviceaccount.MakeUsername(sa.Namespace, sa.Name),
+			Audience:  audiences,
+			IssuedAt:  jwt.NewNumericDate(now),
+			NotBefore: jwt.NewNumericDate(now),
+			ExpiresAt: jwt.NewNumericDate(out.Expires),
+			ID:        out.ID,
+		},
+		Kubernetes: kubernetesClaims{
+			Namespace:      sa.Namespace,
+			ServiceAccount: ref{Name: sa.Name, UID: string(sa.UID)},
+		},
+	}
+	k := &c.Kubernetes
+	switch {
+	case bound.Pod != nil:
+		k.Pod = &ref{Name: bound.Pod.Name, UID: string(bound.Pod.UID)}
+		if bound.NodeOfPod != nil {
+			k.Node = &ref{Name: bound.NodeOfPod.Name, UID: string(bound.NodeOfPod.UID)}
+		} else if bound.Pod.Spec.NodeName != "" {
+			k.Node = &ref{Name: bound.Pod.Spec.NodeName}
+		}
+	case bound.Secret != nil:
+		k.Secret = &ref{Name: bound.Secret.Name, UID: string(bound.Secret.UID)}
+	case bound.Node != nil:
+		k.Node = &ref{Name: bound.Node.Name, UID: string(bound.Node.UID)}
+	}
+	token := jwt.NewWithClaims(jwt.SigningMethodES256, c)
+	token.Header["kid"] = i.keyID
+	delete(token.Header, "typ") // as upstream's tokens
+	var err error
+	if out.Token, err = token.SignedString(i.key); err != nil {
+		return Issued{}, fmt.Errorf("signing a token for service account %s/%s: %w", sa.Namespace, sa.Name, err)
+	}
+	return out, nil
+}
+
+// keyID names a public key by the hash of its DER form, as upstream does.
+func keyID(key *ecdsa.PublicKey) (string, error) {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return "", fmt.Errorf("encoding the token key: %w", err)
+	}
+	sum := sha256.Sum256(der)
+	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,136 @@
+package tokens
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	tokenjwt "k8s.io/apiserver/pkg/authentication/token/jwt"
+)
+
+// leeway forgives clock differences, and lets what runs in a pod that is being
+// deleted finish its last requests. As upstream.
+const leeway = time.Minute
+
+// Verifier checks bearer tokens; it is an authenticator.Token.
+type Verifier struct {
+	issuer    string
+	key       *ecdsa.PublicKey
+	audiences authenticator.Audiences
+	lookup    Lookup
+	now       func() time.Time
+	parser    *jwt.Parser
+	peek      *jwt.Parser
+}
+
+// NewVerifier accepts tokens of issuer signed with key. audiences are those the
+// API server answers to; a request's context can name others (TokenReview).
+func NewVerifier(issuer string, key *ecdsa.PublicKey, audiences []string, lookup Lookup, now func() time.Time) *Verifier {
+	return &Verifier{
+		issuer: issuer, key: key, audiences: audiences, lookup: lookup, now: now,
+		parser: jwt.NewParser(
+			jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}),
+			jwt.WithIssuer(issuer),
+			jwt.WithExpirationRequired(),
+			jwt.WithLeeway(leeway),
+			jwt.WithTimeFunc(now),
+			jwt.WithStrictDecoding(),
+		),
+		peek: jwt.NewParser(),
+	}
+}
+
+// AuthenticateToken implements authenticator.Token.
+func (v *Verifier) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	var unchecked claims
+	if _, _, err := v.peek.ParseUnverified(token, &unchecked); err != nil || unchecked.Issuer != v.issuer {
+		return nil, false, nil // not ours; somebody else may know it
+	}
+	var c claims
+	if _, err := v.parser.ParseWithClaims(token, &c, v.publicKey); err != nil {
+		if errors.Is(err, jwt.ErrTokenExpired) {
+			return nil, false, errors.New("service account token has expired")
+		}
+		return nil, false, fmt.Errorf("invalid service account token: %w", err)
+	}
+	wanted, ok := authenticator.AudiencesFrom(ctx)
+	if !ok {
+		wanted = v.audiences
+	}
+	matched := wanted.Intersect(authenticator.Audiences(c.Audience))
+	if len(wanted) > 0 && len(matched) == 0 {
+		return nil, false, fmt.Errorf("token audiences %q is invalid for the target audiences %q", []string(c.Audience), []string(wanted))
+	}
+	info, err := v.check(ctx, &c)
+	if err != nil {
+		return nil, false, err
+	}
+	return &authenticator.Response{User: info.UserInfo(), Audiences: matched}, true, nil
+}
+
+func (v *Verifier) publicKey(*jwt.Token) (any, error) { return v.key, nil }
+
+// check looks up what the token names.
+func (v *Verifier) check(ctx context.Context, c *claims) (*serviceaccount.ServiceAccountInfo, error) {
+	k := &c.Kubernetes
+	if k.Namespace == "" || k.ServiceAccount.Name == "" ||
+		!serviceaccount.MatchesUsername(k.Namespace, k.ServiceAccount.Name, c.Subject) {
+		return nil, fmt.Errorf("service account token: sub %q does not name service account %q of namespace %q", c.Subject, k.ServiceAccount.Name, k.Namespace)
+	}
+	sa, err := v.lookup.ServiceAccount(ctx, k.Namespace, k.ServiceAccount.Name)
+	if err := v.alive("service account", k.Namespace, k.ServiceAccount, sa, err); err != nil {
+		return nil, err
+	}
+	info := &serviceaccount.ServiceAccountInfo{
+		Namespace: k.Namespace, Name: k.ServiceAccount.Name, UID: k.ServiceAccount.UID,
+		CredentialID: tokenjwt.CredentialIDForJTI(c.ID),
+	}
+	if k.Pod != nil {
+		pod, err := v.lookup.Pod(ctx, k.Namespace, k.Pod.Name)
+		if err := v.alive("pod", k.Namespace, *k.Pod, pod, err); err != nil {
+			return nil, err
+		}
+		info.PodName, info.PodUID = k.Pod.Name, k.Pod.UID
+	}
+	if k.Secret != nil {
+		secret, err := v.lookup.Secret(ctx, k.Namespace, k.Secret.Name)
+		if err := v.alive("secret", k.Namespace, *k.Secret, secret, err); err != nil {
+			return nil, err
+		}
+	}
+	if k.Node != nil {
+		info.NodeName, info.NodeUID = k.Node.Name, k.Node.UID
+		if k.Pod == nil { // with a pod the node is information, not a bond
+			node, err := v.lookup.Node(ctx, k.Node.Name)
+			if err := v.alive("node", "", *k.Node, node, err); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return info, nil
+}
+
+// alive says whether the object found under a claim's name is the one that
+// was meant and not long deleted.
+func (v *Verifier) alive(kind, namespace string, want ref, found metav1.Object, err error) error {
+	name := want.Name
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	if err != nil {
+		return fmt.Errorf("service account token: looking for %s %s: %w", kind, name, err)
+	}
+	if string(found.GetUID()) != want.UID {
+		return fmt.Errorf("service account token: %s %s has uid %s, the token was made for %s", kind, name, found.GetUID(), want.UID)
+	}
+	if at := found.GetDeletionTimestamp(); at != nil && at.Time.Before(v.now().Add(-leeway)) {
+		return fmt.Errorf("service account token: %s %s has been deleted", kind, name)
+	}
+	return nil
+}
