@@ -1,0 +1,102 @@
+package explain
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// JSON is a decision in the schema of the recorded vectors (`expect` of
+// conformance/scheduling), with free fields besides: pod, choice, revision,
+// node and the numbers of each reason.
+func JSON(rec *decision.Record, node string) ([]byte, error) {
+	return json.MarshalIndent(view(rec, node), "", "  ")
+}
+
+type recordView struct {
+	Pod            string       `json:"pod"`
+	Node           string       `json:"node,omitempty"` // where it is bound
+	Profile        string       `json:"profile"`
+	Outcome        string       `json:"outcome"`
+	Message        string       `json:"message,omitempty"`
+	PreEnqueue     *verdictView `json:"preEnqueue,omitempty"`
+	PreFilter      *verdictView `json:"preFilter,omitempty"`
+	PreFilterNodes []string     `json:"preFilterNodes,omitempty"`
+	NominatedFirst bool         `json:"nominatedFirst,omitempty"`
+	Nodes          []nodeView   `json:"nodes,omitempty"`
+	Top            []string     `json:"top,omitempty"`
+	Choice         string       `json:"choice,omitempty"`
+}
+
+type verdictView struct {
+	Plugin  string    `json:"plugin,omitempty"`
+	Code    string    `json:"code"`
+	Reasons []string  `json:"reasons,omitempty"`
+	Numbers []numbers `json:"numbers,omitempty"`
+}
+
+type nodeView struct {
+	Name     string `json:"name"`
+	Feasible bool   `json:"feasible"`
+	// Of a node that was refused.
+	Plugin  string    `json:"plugin,omitempty"`
+	Code    string    `json:"code,omitempty"`
+	Reasons []string  `json:"reasons,omitempty"`
+	Numbers []numbers `json:"numbers,omitempty"`
+	// Of a node that passed.
+	Scores map[string]int64 `json:"scores,omitempty"`
+	Total  *int64           `json:"total,omitempty"`
+}
+
+// numbers are a reason's, in milli-CPU, bytes and counts; see decision.Reason.
+type numbers struct {
+	Subject string `json:"subject,omitempty"`
+	Want    int64  `json:"want,omitempty"`
+	Used    int64  `json:"used,omitempty"`
+	Have    int64  `json:"have,omitempty"`
+	Who     string `json:"who,omitempty"`
+	Words   string `json:"words"`
+}
+
+func view(rec *decision.Record, node string) *recordView {
+	v := &recordView{
+		Pod: rec.Pod, Node: node, Profile: rec.Profile, Outcome: rec.Outcome.String(), Message: rec.Error,
+		PreEnqueue: verdictOf(rec.PreEnqueue), PreFilter: verdictOf(rec.PreFilter),
+		PreFilterNodes: rec.PreFilterNodes, NominatedFirst: rec.NominatedFirst, Top: rec.Top, Choice: rec.Choice,
+	}
+	for i := range rec.Nodes {
+		v.Nodes = append(v.Nodes, nodeOf(&rec.Nodes[i]))
+	}
+	return v
+}
+
+func verdictOf(v *decision.Verdict) *verdictView {
+	if v == nil {
+		return nil
+	}
+	reasons, nums := reasonsOf(v)
+	return &verdictView{Plugin: v.Rule.String(), Code: v.Code.String(), Reasons: reasons, Numbers: nums}
+}
+
+func reasonsOf(v *decision.Verdict) (reasons []string, nums []numbers) {
+	for i := range v.Reasons {
+		r := &v.Reasons[i]
+		reasons = append(reasons, r.String())
+		nums = append(nums, numbers{r.Subject, r.Want, r.Used, r.Have, r.Who, Why(r)})
+	}
+	slices.Sort(reasons)
+	return reasons, nums
+}
+
+func nodeOf(n *decision.NodeRecord) nodeView {
+	if !n.Verdict.Fits() {
+		reasons, nums := reasonsOf(&n.Verdict)
+		return nodeView{Name: n.Name, Plugin: n.Verdict.Rule.String(), Code: n.Verdict.Code.String(), Reasons: reasons, Numbers: nums}
+	}
+	out := nodeView{Name: n.Name, Feasible: true, Scores: map[string]int64{}, Total: &n.Total}
+	for _, s := range n.Scores {
+		out.Scores[s.Rule.String()] = s.Points
+	}
+	return out
+}

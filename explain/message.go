@@ -1,0 +1,59 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// Message is kube-scheduler's text for an attempt that found no node, as its
+// FailedScheduling event and PodScheduled condition show it, without the part
+// that preemption adds.
+//
+//	0/4 nodes are available: 1 Too many pods, 3 Insufficient cpu.
+//
+// The parts are sorted as strings, as upstream ("10 ..." before "2 ...").
+func Message(s *decision.Summary) string {
+	switch {
+	case s.Outcome == decision.Errored:
+		return s.Error
+	case s.Nodes == 0:
+		return "no nodes available to schedule pods"
+	case s.Verdict != nil:
+		return fmt.Sprintf("0/%d nodes are available: %s.", s.Nodes, decision.Texts(s.Verdict.Reasons))
+	}
+	counts := map[string]int{}
+	for i := range s.Counts {
+		counts[countText(&s.Counts[i])] += s.Counts[i].Nodes
+	}
+	parts := make([]string, 0, len(counts))
+	for text, n := range counts {
+		parts = append(parts, fmt.Sprintf("%d %s", n, text))
+	}
+	slices.Sort(parts)
+	return fmt.Sprintf("0/%d nodes are available: %s.", s.Nodes, strings.Join(parts, ", "))
+}
+
+// countText words one row. Nodes outside of the names that a rule narrowed the
+// search to have no reason of their own; the row's subject names the rules that
+// did, and node affinity is the usual one.
+func countText(c *decision.Count) string {
+	if c.Rule != decision.PreFilterResult {
+		return c.Reason.String()
+	}
+	rules := c.Reason.Subject
+	if rules == "" {
+		rules = decision.NodeAffinity.String()
+	}
+	return "node(s) didn't satisfy plugin(s) [" + rules + "]"
+}
+
+// Held is the text for a pod that is held back before the queue.
+func Held(v *decision.Verdict) string {
+	if v.Rule == decision.SchedulingGates {
+		return "Scheduling is blocked due to non-empty scheduling gates"
+	}
+	return v.Rule.String() + ": " + decision.Texts(v.Reasons)
+}

@@ -1,0 +1,109 @@
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+func short(node string, want, used, have int64) decision.NodeRecord {
+	return decision.NodeRecord{Name: node, Verdict: decision.Verdict{Rule: decision.NodeResourcesFit, Code: decision.Unschedulable,
+		Reasons: []decision.Reason{{Why: decision.WhyInsufficient, Subject: "cpu", Want: want, Used: used, Have: have}}}}
+}
+
+func text(t *testing.T, rec *decision.Record, node string) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Pod(&b, rec, node); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestNearestMissesComeFirst(t *testing.T) {
+	rec := &decision.Record{Pod: "default/web", Outcome: decision.Infeasible, Nodes: []decision.NodeRecord{
+		short("n1", 500, 3900, 4000), short("n7", 500, 3800, 4000), short("n8", 9000, 0, 4000),
+		{Name: "n9", Verdict: decision.Verdict{Rule: decision.TaintToleration, Code: decision.Unresolvable,
+			Reasons: []decision.Reason{{Why: decision.WhyTaint, Subject: "gpu=true:NoSchedule"}}}},
+	}}
+	want := `pod default/web
+unschedulable: fits 0 of 4 nodes
+
+TaintToleration rejects 1 node
+  n9: node(s) had untolerated taint(s) (gpu=true:NoSchedule)
+
+NodeResourcesFit rejects 3 nodes
+  n7: needs 300m more cpu (requests 500m, free 200m)
+  n1: needs 400m more cpu (requests 500m, free 100m)
+  n8: cpu can never fit: requests 9, the node has 4 in all
+`
+	if got := text(t, rec, ""); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestManyNodesAreSummedUp(t *testing.T) {
+	rec := &decision.Record{Pod: "a/b", Outcome: decision.Infeasible}
+	for i := range 40 {
+		rec.Nodes = append(rec.Nodes, short(fmt.Sprintf("n%02d", i), 1000, int64(i/10), 500))
+	}
+	for i := range 20 {
+		rec.Nodes = append(rec.Nodes, short(fmt.Sprintf("m%02d", i), 1000, int64(i), 1000))
+	}
+	got := text(t, rec, "")
+	for _, want := range []string{"NodeResourcesFit rejects 60 nodes", "and 34 more", "more reasons (-o json has all)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}
+
+func TestScoresShowTheBestAndWhereThePodIs(t *testing.T) {
+	rec := &decision.Record{Pod: "a/b", Outcome: decision.Scheduled, Choice: "n03", Top: []string{"n01", "n03"}}
+	for i := range 20 {
+		n := decision.NodeRecord{Name: fmt.Sprintf("n%02d", i), Total: 300, Scores: []decision.Score{{Rule: decision.TaintToleration, Points: 300}}}
+		if i == 1 || i == 3 {
+			n.Total = 400
+		}
+		rec.Nodes = append(rec.Nodes, n)
+	}
+	got := text(t, rec, "n19")
+	lines := strings.Split(got, "\n")
+	if !strings.HasPrefix(lines[4], "n03 *") || !strings.Contains(got, "n19 (here)") || !strings.Contains(got, "2 nodes have the same total") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestAmountsReadAsPeopleWriteThem(t *testing.T) {
+	for want, got := range map[string]string{
+		"300m": Amount("cpu", 300), "2": Amount("cpu", 2000), "1.5Gi": Amount("memory", 3<<29), "512Mi": Amount("memory", 512<<20),
+		"-1Gi": Amount("memory", -1<<30), "7": Amount("nvidia.com/gpu", 7), "0": Amount("memory", 0),
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestJSONHasTheSchemaOfTheVectors(t *testing.T) {
+	rec := &decision.Record{Pod: "a/b", Outcome: decision.Scheduled, Choice: "n", Top: []string{"n"}, Nodes: []decision.NodeRecord{
+		short("m", 500, 0, 400), {Name: "n", Total: 0, Scores: []decision.Score{{Rule: decision.ImageLocality}}}}}
+	data, err := JSON(rec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Outcome string
+		Nodes   []map[string]any
+	}
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	m, n := got.Nodes[0], got.Nodes[1]
+	if got.Outcome != "scheduled" || m["feasible"] != false || m["code"] != "Unschedulable" || n["total"] != 0.0 || n["scores"].(map[string]any)["ImageLocality"] != 0.0 {
+		t.Errorf("%s", data)
+	}
+}
