@@ -1,0 +1,132 @@
+package feed
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// Feed collects events until they are taken.
+type Feed struct {
+	client kubernetes.Interface
+	intake *intake.Intake
+
+	mu         sync.Mutex
+	events     []scheduling.Event
+	waiting    []string                        // kinds not listed yet
+	conditions map[string]*corev1.PodCondition // of pods without a node, by uid
+
+	ready  chan struct{}
+	synced chan struct{}
+}
+
+// New makes a feed from an API server.
+func New(client kubernetes.Interface) *Feed {
+	f := &Feed{client: client, intake: intake.New(), conditions: map[string]*corev1.PodCondition{},
+		ready: make(chan struct{}, 1), synced: make(chan struct{})}
+	for _, k := range f.kinds() {
+		f.waiting = append(f.waiting, k.name)
+	}
+	return f
+}
+
+// Run lists and watches until the context ends.
+func (f *Feed) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, k := range f.kinds() {
+		l := &ledger{feed: f, kind: k, uids: map[string]string{}}
+		lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: k.list, WatchFuncWithContext: k.watch}, f.client)
+		r := cache.NewReflectorWithOptions(lw, k.object, l, cache.ReflectorOptions{Name: "feed/" + k.name})
+		wg.Go(func() { r.RunWithContext(ctx) })
+	}
+	wg.Wait()
+}
+
+// Synced is closed when every kind was listed once.
+func (f *Feed) Synced() <-chan struct{} { return f.synced }
+
+// Waiting names the kinds that were not listed yet.
+func (f *Feed) Waiting() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.waiting)
+}
+
+// Ready receives after events came that were not taken yet.
+func (f *Feed) Ready() <-chan struct{} { return f.ready }
+
+// Push appends events of other origin, such as outcomes. It never blocks.
+func (f *Feed) Push(events ...scheduling.Event) {
+	f.mu.Lock()
+	f.events = append(f.events, events...)
+	f.mu.Unlock()
+	select {
+	case f.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Take hands over what has come. The slice given is used for what comes next.
+func (f *Feed) Take(next []scheduling.Event) []scheduling.Event {
+	clear(next)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := f.events
+	f.events = next[:0]
+	return out
+}
+
+// Pod compiles a pod that was read apart from the watch.
+func (f *Feed) Pod(p *corev1.Pod) *model.Pod { return f.intake.Pod(p) }
+
+// Condition is the PodScheduled condition of a pod without a node, as last
+// seen; nil when it has none.
+func (f *Feed) Condition(uid string) *corev1.PodCondition {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.conditions[uid]
+}
+
+// note keeps or drops a pod's condition.
+func (f *Feed) note(p *corev1.Pod) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.conditions, string(p.UID))
+	if p.Spec.NodeName != "" {
+		return
+	}
+	for i := range p.Status.Conditions {
+		if c := p.Status.Conditions[i]; c.Type == corev1.PodScheduled {
+			f.conditions[string(p.UID)] = &c
+			return
+		}
+	}
+}
+
+func (f *Feed) forget(uid string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.conditions, uid)
+}
+
+// listed takes a kind off the list of those waited for.
+func (f *Feed) listed(kind string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.Index(f.waiting, kind)
+	if i < 0 {
+		return
+	}
+	f.waiting = slices.Delete(f.waiting, i, i+1)
+	if len(f.waiting) == 0 {
+		close(f.synced)
+	}
+}

@@ -1,0 +1,120 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+func pod(name, uid string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid)}}
+}
+
+// words tells events shortly.
+func words(events []scheduling.Event) string {
+	out := ""
+	for _, e := range events {
+		switch e := e.(type) {
+		case scheduling.Upsert:
+			out += " +" + object(e.Object)
+		case scheduling.Remove:
+			out += " -" + object(e.Object)
+		}
+	}
+	return out
+}
+
+func object(o any) string {
+	switch o := o.(type) {
+	case *model.Pod:
+		return o.Name + ":" + o.UID
+	case *model.Node:
+		return o.Name
+	case *model.Group:
+		return o.Kind + "/" + o.Name
+	}
+	return fmt.Sprintf("%T", o)
+}
+
+func TestListThenWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(pod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+		f := New(client)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { f.Run(ctx); close(done) }()
+		<-f.Synced()
+		first := f.Take(nil)
+		if got := len(first); got != 2 {
+			t.Errorf("the lists gave %d events (%s), want 2", got, words(first))
+		}
+		synctest.Wait()
+		pods := client.CoreV1().Pods("ns")
+		if _, err := pods.Create(ctx, pod("b", "2"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := pods.Delete(ctx, "a", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		<-f.Ready()
+		if got, want := words(f.Take(nil)), " +b:2 -a:1"; got != want {
+			t.Errorf("the watch gave%s, want%s", got, want)
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestWhatAListDoesNotHoldWasDeleted(t *testing.T) {
+	f := New(fake.NewClientset())
+	l := &ledger{feed: f, kind: f.pods(), uids: map[string]string{}}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(l.Add(pod("a", "1")))
+	must(l.Add(pod("b", "2")))
+	must(l.Add(pod("c", "3")))
+	f.Take(nil)
+	must(l.Replace([]any{pod("b", "2"), pod("c", "33")}, "7"))
+	if got, want := words(f.Take(nil)), " +b:2 -c:3 +c:33 -a:1"; got != want {
+		t.Errorf("the new list gave%s, want%s", got, want)
+	}
+	must(l.Delete(pod("a", "1")))
+	if got := f.Take(nil); len(got) != 0 {
+		t.Errorf("a second deletion gave%s", words(got))
+	}
+	if err := l.Add(&corev1.Node{}); err == nil {
+		t.Error("a node among pods is no error")
+	}
+}
+
+func TestConditionsOfPendingPodsAreKept(t *testing.T) {
+	f := New(fake.NewClientset())
+	l := &ledger{feed: f, kind: f.pods(), uids: map[string]string{}}
+	p := pod("a", "1")
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "m"}}
+	_ = l.Add(p)
+	if c := f.Condition("1"); c == nil || c.Message != "m" {
+		t.Errorf("the condition is %v", c)
+	}
+	p = p.DeepCopy()
+	p.Spec.NodeName = "n1"
+	_ = l.Update(p)
+	if c := f.Condition("1"); c != nil {
+		t.Errorf("a bound pod's condition is kept: %v", c)
+	}
+}

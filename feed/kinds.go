@@ -1,0 +1,127 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// kind is how objects of one kind are read and compiled.
+type kind struct {
+	name     string
+	object   runtime.Object
+	list     func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	compile  func(obj any) (any, error)
+	identity func(namespace, name, uid string) any
+}
+
+// lister is the part of a typed client that reads.
+type lister[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// read makes a kind of a typed client and its compilation.
+func read[T runtime.Object, L runtime.Object, M any](name string, object T, client lister[L], compile func(T) M,
+	identity func(namespace, name, uid string) any) kind {
+	return kind{name: name, object: object,
+		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
+		watch: client.Watch,
+		compile: func(obj any) (any, error) {
+			o, ok := obj.(T)
+			if !ok {
+				return nil, fmt.Errorf("%s: got an object of type %T, want %T", name, obj, object)
+			}
+			return compile(o), nil
+		},
+		identity: identity,
+	}
+}
+
+// kinds is everything that scheduling reads.
+func (f *Feed) kinds() []kind {
+	core, apps, in := f.client.CoreV1(), f.client.AppsV1(), f.intake
+	return append([]kind{
+		f.pods(),
+		read("nodes", &corev1.Node{}, core.Nodes(), in.Node, func(_, name, _ string) any { return &model.Node{Name: name} }),
+		read("namespaces", &corev1.Namespace{}, core.Namespaces(), in.Namespace,
+			func(_, name, _ string) any { return &model.Namespace{Name: name} }),
+		read("services", &corev1.Service{}, core.Services(""), in.Service, group("Service")),
+		read("replicationcontrollers", &corev1.ReplicationController{}, core.ReplicationControllers(""), in.ReplicationController,
+			group("ReplicationController")),
+		read("replicasets", &appsv1.ReplicaSet{}, apps.ReplicaSets(""), in.ReplicaSet, group("ReplicaSet")),
+		read("statefulsets", &appsv1.StatefulSet{}, apps.StatefulSets(""), in.StatefulSet, group("StatefulSet")),
+		read("poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, f.client.PolicyV1().PodDisruptionBudgets(""), in.Budget,
+			func(ns, name, _ string) any { return &model.Budget{Namespace: ns, Name: name} }),
+		read("priorityclasses", &schedulingv1.PriorityClass{}, f.client.SchedulingV1().PriorityClasses(), in.PriorityClass,
+			func(_, name, _ string) any { return &model.PriorityClass{Name: name} }),
+	}, f.volumes()...)
+}
+
+func (f *Feed) volumes() []kind {
+	core, storage, in := f.client.CoreV1(), f.client.StorageV1(), f.intake
+	return []kind{
+		read("persistentvolumes", &corev1.PersistentVolume{}, core.PersistentVolumes(), in.PersistentVolume,
+			func(_, name, _ string) any { return &model.PersistentVolume{Name: name} }),
+		read("persistentvolumeclaims", &corev1.PersistentVolumeClaim{}, core.PersistentVolumeClaims(""), in.PersistentVolumeClaim,
+			func(ns, name, uid string) any {
+				return &model.PersistentVolumeClaim{Namespace: ns, Name: name, UID: uid}
+			}),
+		read("storageclasses", &storagev1.StorageClass{}, storage.StorageClasses(), in.StorageClass,
+			func(_, name, _ string) any { return &model.StorageClass{Name: name} }),
+		read("csinodes", &storagev1.CSINode{}, storage.CSINodes(), in.CSINode,
+			func(_, name, _ string) any { return &model.CSINode{Name: name} }),
+		read("csidrivers", &storagev1.CSIDriver{}, storage.CSIDrivers(), in.CSIDriver,
+			func(_, name, _ string) any { return &model.CSIDriver{Name: name} }),
+		read("csistoragecapacities", &storagev1.CSIStorageCapacity{}, storage.CSIStorageCapacities(""), in.CSIStorageCapacity,
+			func(ns, name, _ string) any { return &model.CSIStorageCapacity{Namespace: ns, Name: name} }),
+		read("volumeattachments", &storagev1.VolumeAttachment{}, storage.VolumeAttachments(), in.VolumeAttachment,
+			func(_, name, _ string) any { return &model.VolumeAttachment{Name: name} }),
+	}
+}
+
+// unfinished leaves out pods that take no room any more.
+const unfinished = "status.phase!=Succeeded,status.phase!=Failed"
+
+func (f *Feed) pods() kind {
+	client := f.client.CoreV1().Pods("")
+	compile := func(p *corev1.Pod) *model.Pod {
+		f.note(p)
+		return f.intake.Pod(p)
+	}
+	k := read("pods", &corev1.Pod{}, client, compile, func(ns, name, uid string) any {
+		f.forget(uid)
+		return &model.Pod{Namespace: ns, Name: name, UID: uid}
+	})
+	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		o.FieldSelector = unfinished
+		return client.List(ctx, o)
+	}
+	k.watch = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		o.FieldSelector = unfinished
+		return client.Watch(ctx, o)
+	}
+	return k
+}
+
+func group(kind string) func(namespace, name, uid string) any {
+	return func(namespace, name, _ string) any { return &model.Group{Kind: kind, Namespace: namespace, Name: name} }
+}
+
+func cut(key string) (namespace, name string) {
+	namespace, name, _ = strings.Cut(key, "/")
+	return namespace, name
+}
