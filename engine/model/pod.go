@@ -69,6 +69,10 @@ type PodSpec struct {
 	// Scoring are Requests with 100m CPU and 200MiB for each container that asks
 	// for none, which only scoring counts.
 	Scoring Requests
+	// ScoringSelf is what NodeResourcesFit's score counts of a pod that is yet to
+	// be placed, where that is not Scoring (nil: it is): kube-scheduler leaves
+	// pod-level resources out there, while it counts them on a node.
+	ScoringSelf *Requests
 	// BestEffort: no container asks for cpu or memory, nor limits them.
 	BestEffort bool
 
@@ -86,7 +90,8 @@ type PodSpec struct {
 	// Images are the normalised names of the images that score ImageLocality:
 	// of containers, init containers and image volumes, one entry a use.
 	Images []string
-	// ImageContainers is the number that scales ImageLocality's thresholds.
+	// ImageContainers is the number that scales ImageLocality's thresholds: of
+	// containers and init containers, without image volumes.
 	ImageContainers int
 
 	Claims []PodClaim

@@ -16,11 +16,14 @@ type load struct {
 // Containers that ask for no cpu or memory count with kube-scheduler's default
 // amounts (model.PodSpec.Scoring).
 func (a *attempt) scoreFit() scoring {
-	args := &a.profile.cfg.Fit
+	args, own := &a.profile.cfg.Fit, &a.pod.Spec.Scoring
+	if a.pod.Spec.ScoringSelf != nil {
+		own = a.pod.Spec.ScoringSelf
+	}
 	return scoring{raw: func(st *site) int64 {
 		loads := make([]load, 0, 4)
 		for _, r := range args.Resources {
-			if l := loadOf(r.Name, &a.pod.Spec.Scoring, &st.scoring, &st.node.Allocatable); l.allocatable != 0 {
+			if l := loadOf(r.Name, own, &st.scoring, &st.node.Allocatable); l.allocatable != 0 {
 				l.weight = r.Weight
 				loads = append(loads, l)
 			}

@@ -62,7 +62,7 @@ func compileContainers(s *model.PodSpec, pod *corev1.Pod) {
 			s.Images = append(s.Images, ImageName(v.Reference))
 		}
 	}
-	s.ImageContainers = len(s.Images)
+	s.ImageContainers = len(pod.Spec.InitContainers) + len(pod.Spec.Containers) // image volumes do not count here
 }
 
 func hostPorts(out []model.HostPort, c *corev1.Container) []model.HostPort {

@@ -36,6 +36,16 @@ func compileRequests(s *model.PodSpec, pod *corev1.Pod) {
 		options.NonMissingContainerRequests[corev1.ResourceMemory] = *resource.NewQuantity(defaultMemory, resource.BinarySI)
 	}
 	s.Scoring = amounts(helper.PodRequests(pod, options))
+	if podLevel {
+		own := amounts(helper.PodRequests(pod, helper.PodResourcesOptions{
+			SkipPodLevelResources: true,
+			NonMissingContainerRequests: corev1.ResourceList{
+				corev1.ResourceCPU:    *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI),
+				corev1.ResourceMemory: *resource.NewQuantity(defaultMemory, resource.BinarySI),
+			},
+		}))
+		s.ScoringSelf = &own
+	}
 	s.BestEffort = bestEffort(pod)
 }
 
