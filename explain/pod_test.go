@@ -50,11 +50,17 @@ func TestManyNodesAreSummedUp(t *testing.T) {
 	for i := range 40 {
 		rec.Nodes = append(rec.Nodes, short(fmt.Sprintf("n%02d", i), 1000, int64(i/10), 500))
 	}
-	for i := range 20 {
-		rec.Nodes = append(rec.Nodes, short(fmt.Sprintf("m%02d", i), 1000, int64(i), 1000))
-	}
 	got := text(t, rec, "")
-	for _, want := range []string{"NodeResourcesFit rejects 60 nodes", "and 34 more", "more reasons (-o json has all)"} {
+	for _, want := range []string{"NodeResourcesFit rejects 40 nodes", "n00, n01, n02, n03, n04, n05 and 34 more: cpu can never fit"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	for i := range 20 {
+		rec.Nodes = append(rec.Nodes, short(fmt.Sprintf("m%02d", i), 1000, int64(i+1), 1000))
+	}
+	got = text(t, rec, "")
+	for _, want := range []string{"rejects 60 nodes", "and 54 nodes for 15 more reasons (-o json has all)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
