@@ -1,0 +1,44 @@
+package apiserver
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+)
+
+// admissionOrder are the plugins in the order in which they see a request.
+var admissionOrder = []string{
+	lifecycle.PluginName,
+}
+
+// admit puts the admission chain together.
+func admit(c *genericapiserver.Config, o Options, client kubernetes.Interface, shared informers.SharedInformerFactory) error {
+	plugins := admission.NewPlugins()
+	lifecycle.Register(plugins)
+	var names []string
+	for _, name := range admissionOrder {
+		if !slices.Contains(o.DisableAdmissionPlugins, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range o.DisableAdmissionPlugins {
+		if !slices.Contains(admissionOrder, name) {
+			return fmt.Errorf("--disable-admission-plugins %q: there is no such plugin; there are %v", name, admissionOrder)
+		}
+	}
+	none, err := admission.ReadAdmissionConfiguration(names, "", nil)
+	if err != nil {
+		return err
+	}
+	// No dynamic client and no mapper: only plugins for policies and webhooks want them.
+	init := initializer.New(client, nil, shared, c.Authorization.Authorizer, utilfeature.DefaultFeatureGate, c.EffectiveVersion, c.DrainedNotify(), nil)
+	c.AdmissionControl, err = plugins.NewFromPlugins(names, none, admission.PluginInitializers{init}, nil)
+	return err
+}

@@ -1,0 +1,80 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	genericfilters "k8s.io/apiserver/pkg/server/filters"
+	"k8s.io/apiserver/pkg/server/healthz"
+
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/apiserver/openapi"
+	"github.com/berthproject/berth/apiserver/scheme"
+	"github.com/berthproject/berth/apiserver/store"
+)
+
+// shutdownTimeout is how long open watches may delay the exit.
+const shutdownTimeout = 2 * time.Second
+
+// newConfig is the library's configuration without what depends on clients of the server.
+func newConfig(o Options, set *scheme.Set, backend *store.Backend) *genericapiserver.Config {
+	c := genericapiserver.NewConfig(set.Codecs)
+	c.EffectiveVersion = effectiveVersion()
+	c.MaxRequestsInFlight = o.MaxRequestsInFlight
+	c.MaxMutatingRequestsInFlight = o.MaxMutatingRequestsInFlight
+	c.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(
+		sets.NewString("watch", "proxy"),
+		sets.NewString("attach", "exec", "proxy", "log", "portforward"),
+	)
+	namer := openapinamer.NewDefinitionNamer(set.External)
+	c.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
+	c.OpenAPIConfig.Info.Title = "Kubernetes"
+	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	c.OpenAPIV3Config.Info.Title = "Kubernetes"
+	c.AddHealthChecks(healthz.NamedCheck("etcd", func(r *http.Request) error { return backend.Check(r.Context()) }))
+	return c
+}
+
+// listen takes the address; a port that is taken is an error with advice.
+func listen(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("--listen %s: the port is in use by another process: stop it, or choose another port", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w", address, err)
+	}
+	return listener, nil
+}
+
+// serveTLS makes the server answer on the listener with a certificate of the authority.
+func serveTLS(c *genericapiserver.Config, authority *pki.Authority, names pki.Names, listener net.Listener) error {
+	certFile, keyFile, err := authority.ServingPair(names)
+	if err != nil {
+		return err
+	}
+	cert, err := dynamiccertificates.NewDynamicServingContentFromFiles("serving-cert", certFile, keyFile)
+	if err != nil {
+		return fmt.Errorf("loading the serving certificate: %w", err)
+	}
+	clientCA, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", authority.CAFile())
+	if err != nil {
+		return fmt.Errorf("loading the certificate authority: %w", err)
+	}
+	c.SecureServing = &genericapiserver.SecureServingInfo{
+		Listener:                     listener,
+		Cert:                         cert,
+		ClientCA:                     clientCA,
+		HTTP2MaxStreamsPerConnection: 1000,
+	}
+	c.ExternalAddress = listener.Addr().String()
+	return nil
+}

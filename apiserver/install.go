@@ -1,0 +1,111 @@
+package apiserver
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+
+	"github.com/berthproject/berth/apiserver/kinds"
+	"github.com/berthproject/berth/apiserver/registry"
+	"github.com/berthproject/berth/apiserver/scheme"
+)
+
+// storages are all storages by version and path ("pods", "pods/status").
+type storages struct {
+	versions []schema.GroupVersion // in order of first appearance
+	byPath   map[schema.GroupVersion]map[string]rest.Storage
+	stores   map[schema.GroupResource]*registry.REST
+}
+
+// newStorages makes the storage of every row. virtual answers rows that are
+// not stored, and adds subresources that need more than a store ("serviceaccounts/token").
+func newStorages(table []kinds.Kind, c registry.Config, virtual func(*storages) map[schema.GroupVersion]map[string]rest.Storage) (*storages, error) {
+	s := &storages{
+		byPath: map[schema.GroupVersion]map[string]rest.Storage{},
+		stores: map[schema.GroupResource]*registry.REST{},
+	}
+	for _, k := range table {
+		s.version(k.GroupVersion)
+		if k.Virtual || k.Hub != nil {
+			continue
+		}
+		made, err := registry.New(k, c)
+		if err != nil {
+			return nil, err
+		}
+		s.stores[k.GroupResource()] = made
+	}
+	for _, k := range table {
+		if k.Hub != nil {
+			s.stores[k.GroupResource()] = registry.NewView(k, s.stores[k.Hub.Of])
+		}
+	}
+	for _, k := range table {
+		if made := s.stores[k.GroupResource()]; made != nil {
+			s.add(k, made, c)
+		}
+	}
+	for gv, paths := range virtual(s) {
+		for path, storage := range paths {
+			s.version(gv)[path] = storage
+		}
+	}
+	return s, s.complete(table)
+}
+
+func (s *storages) version(gv schema.GroupVersion) map[string]rest.Storage {
+	if s.byPath[gv] == nil {
+		s.byPath[gv] = map[string]rest.Storage{}
+		s.versions = append(s.versions, gv)
+	}
+	return s.byPath[gv]
+}
+
+func (s *storages) add(k kinds.Kind, made *registry.REST, c registry.Config) {
+	paths := s.version(k.GroupVersion)
+	paths[k.Resource] = made.Storage()
+	for name, storage := range made.Subresources(c, s.store) {
+		paths[k.Resource+"/"+name] = storage
+	}
+}
+
+// store finds the store of a resource, nil if there is none.
+func (s *storages) store(resource schema.GroupResource) *genericregistry.Store {
+	if found := s.stores[resource]; found != nil {
+		return found.Store
+	}
+	return nil
+}
+
+// complete checks that every row is answered by something.
+func (s *storages) complete(table []kinds.Kind) error {
+	for _, k := range table {
+		if s.byPath[k.GroupVersion][k.Resource] == nil && !k.Virtual {
+			return fmt.Errorf("%s in %s is in the table of kinds, but nothing answers it", k.Resource, k.GroupVersion)
+		}
+	}
+	return nil
+}
+
+// install serves all storages under /api and /apis.
+func (s *storages) install(server *genericapiserver.GenericAPIServer, set *scheme.Set) error {
+	var groups []*genericapiserver.APIGroupInfo
+	for _, gv := range s.versions {
+		info := genericapiserver.NewDefaultAPIGroupInfo(gv.Group, set.Scheme, set.ParameterCodec, set.Codecs)
+		info.VersionedResourcesStorageMap[gv.Version] = s.byPath[gv]
+		if gv.Group == "" {
+			if err := server.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
+				return fmt.Errorf("serving the core group: %w", err)
+			}
+			continue
+		}
+		groups = append(groups, &info)
+	}
+	if err := server.InstallAPIGroups(groups...); err != nil {
+		return fmt.Errorf("serving the API groups: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package openapi_test
+
+import (
+	"reflect"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/util"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/berthproject/berth/apiserver/kinds"
+	"github.com/berthproject/berth/apiserver/openapi"
+)
+
+func TestEveryKindHasADefinition(t *testing.T) {
+	have := openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#/definitions/" + path) })
+	check := func(obj any) {
+		name := util.GetCanonicalTypeName(obj)
+		if namer, ok := obj.(interface{ OpenAPIModelName() string }); ok {
+			name = namer.OpenAPIModelName()
+		}
+		if _, ok := have[name]; !ok {
+			t.Errorf("%s (%s) has no definition: add its package to the go:generate line in doc.go", name, reflect.TypeOf(obj))
+		}
+	}
+	for _, k := range kinds.All() {
+		check(k.New())
+		if k.NewList != nil {
+			check(k.NewList())
+		}
+	}
+}
+
+// A definition that refers to one that is missing makes the server refuse to start.
+func TestDefinitionsAreClosed(t *testing.T) {
+	var missing []string
+	have := map[string]common.OpenAPIDefinition{}
+	have = openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef(path) })
+	for name, definition := range have {
+		for _, dependency := range definition.Dependencies {
+			if _, ok := have[dependency]; !ok {
+				missing = append(missing, name+" needs "+dependency)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("%d definitions are missing: %v", len(missing), missing)
+	}
+}

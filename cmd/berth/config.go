@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/internal/config"
+)
+
+// configCommand prints the configuration in force.
+func configCommand() *cobra.Command {
+	var files []string
+	var output string
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Print every option of Berth's configuration file with its value and meaning",
+		Example: `  berth config > berth.yaml
+  berth config --config berth.yaml -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := loadConfig(files)
+			if err != nil {
+				return err
+			}
+			switch output {
+			case "yaml":
+				return config.Print(cmd.OutOrStdout(), settings.berth)
+			case "json":
+				enc := json.NewEncoder(cmd.OutOrStdout())
+				enc.SetIndent("", "  ")
+				return enc.Encode(settings.berth)
+			}
+			return fmt.Errorf("-o %q: must be yaml or json", output)
+		},
+	}
+	configFlag(cmd.Flags(), &files)
+	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "yaml (with the meaning of each option) or json")
+	return cmd
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/component-base/cli"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+
+	"github.com/berthproject/berth/apiserver"
+)
+
+// kubectlCommand is the real kubectl. Its flags are its own.
+func kubectlCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl ...",
+		Short: "The real kubectl, pointed at Berth's cluster",
+		Long: `The real kubectl. Without --kubeconfig it talks to the cluster of the default data
+directory, whatever KUBECONFIG says; with --kubeconfig to any other.`,
+		Example: `  berth kubectl get pods -o wide
+  berth kubectl apply -f examples/pods.yaml
+  berth kubectl --kubeconfig ~/.kube/config get nodes`,
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runKubectl(args)
+		},
+	}
+}
+
+func runKubectl(args []string) error {
+	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
+	if !namesKubeconfig(args) && needsCluster(args) {
+		file, err := defaultKubeconfig()
+		if err != nil {
+			return err
+		}
+		flags.KubeConfig = &file
+	}
+	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
+		Arguments:   append([]string{"kubectl"}, args...),
+		ConfigFlags: flags,
+		IOStreams:   genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+	})
+	root.SetArgs(args)
+	// kubectl prints its own errors and ends the process with its own codes.
+	if err := cli.RunNoErrOutput(root); err != nil {
+		return kubectlError{err}
+	}
+	return nil
+}
+
+// kubectlError is an error that kubectl's own commands return instead of
+// reporting: unknown commands and flags.
+type kubectlError struct{ error }
+
+func namesKubeconfig(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return a == "--kubeconfig" || strings.HasPrefix(a, "--kubeconfig=") })
+}
+
+// needsCluster says whether a command line is one that talks to a cluster.
+func needsCluster(args []string) bool {
+	if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		return false
+	}
+	return !slices.Contains([]string{"help", "completion", "options", "kustomize", "plugin"}, args[0])
+}
+
+// defaultKubeconfig is the admin kubeconfig of the default data directory.
+func defaultKubeconfig() (string, error) {
+	file := filepath.Join(apiserver.DefaultOptions().DataDir, "kubeconfig")
+	if _, err := os.Stat(file); err != nil {
+		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or name another with --kubeconfig", apiserver.DefaultOptions().DataDir)
+	}
+	return file, nil
+}

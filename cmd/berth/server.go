@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/berthproject/berth/apiserver"
+)
+
+// serverCommand runs the API server alone.
+func serverCommand() *cobra.Command {
+	o := apiserver.DefaultOptions()
+	cmd := &cobra.Command{
+		Use:   "server",
+		Short: "Run the Kubernetes-compatible API server",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			server, err := apiserver.New(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			go func() {
+				select {
+				case <-server.Ready():
+					fmt.Fprintf(cmd.OutOrStdout(), "API server ready at https://%s, kubeconfig %s\n", server.Address(), server.KubeconfigPath())
+				case <-cmd.Context().Done():
+				}
+			}()
+			return server.Run(cmd.Context())
+		},
+	}
+	addServerFlags(cmd.Flags(), &o)
+	return cmd
+}
+
+// addServerFlags are the API server's flags, for every subcommand that starts one.
+func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
+	flags.StringVar(&o.Listen, "listen", o.Listen, "HOST:PORT to serve HTTPS on; port 0 takes a free one")
+	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of the embedded etcd, the certificates and the admin kubeconfig")
+	flags.StringSliceVar(&o.EtcdServers, "etcd-servers", nil, "URLs of an etcd cluster to use instead of the embedded one")
+	flags.StringVar(&o.EtcdCAFile, "etcd-cafile", "", "PEM file of the authority that signed etcd's certificates")
+	flags.StringVar(&o.EtcdCertFile, "etcd-certfile", "", "PEM file of the certificate to show to etcd")
+	flags.StringVar(&o.EtcdKeyFile, "etcd-keyfile", "", "PEM file of the key of --etcd-certfile")
+	flags.StringVar(&o.ServiceClusterIPRange, "service-cluster-ip-range", o.ServiceClusterIPRange, "CIDR that services get their addresses from")
+	flags.StringSliceVar(&o.DisableAdmissionPlugins, "disable-admission-plugins", nil, "admission plugins to leave out")
+	flags.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight, "reads answered at a time; more get 429")
+	flags.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight, "writes answered at a time; more get 429")
+	flags.BoolVar(&o.StoredOnlyWarnings, "stored-only-warnings", o.StoredOnlyWarnings, "warn creators of kinds that nothing acts on yet")
+}
