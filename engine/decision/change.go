@@ -30,7 +30,7 @@ const (
 	CapacityChanged          // CSIStorageCapacity
 	AttachmentChanged        // VolumeAttachment
 	BudgetChanged            // PodDisruptionBudget: preemption may be possible now
-	NumChanges        = iota
+	NumChanges               = iota
 
 	NoChange  Change = 0
 	AnyChange Change = 1<<NumChanges - 1
