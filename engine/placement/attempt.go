@@ -24,7 +24,7 @@ type site struct {
 	id            cluster.NodeID
 	node          *model.Node
 	pods          []*model.Pod
-	used, scoring model.Requests
+	used, scoring *model.Requests
 	ports         []model.HostPort
 	key           uint64
 	// added and removed are pods by which this site differs from the state that
@@ -50,7 +50,7 @@ func newAttempt(s *cluster.State, p *Profile, pod *model.Pod) *attempt {
 }
 
 func siteOf(n *cluster.NodeInfo) site {
-	return site{id: n.ID, node: n.Model, pods: n.Pods, used: n.Used, scoring: n.Scoring, ports: n.Ports, key: n.Key}
+	return site{id: n.ID, node: n.Model, pods: n.Pods, used: &n.Used, scoring: &n.Scoring, ports: n.Ports, key: n.Key}
 }
 
 // with is the site with some pods more and some less.
@@ -61,10 +61,10 @@ func (st *site) with(added, removed []*model.Pod) *site {
 		return slices.ContainsFunc(removed, func(r *model.Pod) bool { return r.UID == p.UID })
 	})
 	c.pods = append(c.pods, added...)
-	c.used, c.scoring, c.ports = model.Requests{}, model.Requests{}, nil
+	c.used, c.scoring, c.ports = &model.Requests{}, &model.Requests{}, nil
 	for _, p := range c.pods {
-		c.used = plus(&c.used, &p.Spec.Requests)
-		c.scoring = plus(&c.scoring, &p.Spec.Scoring)
+		*c.used = plus(c.used, &p.Spec.Requests)
+		*c.scoring = plus(c.scoring, &p.Spec.Scoring)
 		c.ports = append(c.ports, p.Spec.Ports...)
 	}
 	return &c

@@ -21,7 +21,7 @@ func (a *attempt) scoreBalance() scoring {
 	return scoring{raw: func(st *site) int64 {
 		var with, without []float64
 		for _, r := range resources {
-			l := loadOf(r.Name, want, &st.used, &st.node.Allocatable)
+			l := loadOf(r.Name, want, st.used, &st.node.Allocatable)
 			if l.allocatable == 0 {
 				continue
 			}

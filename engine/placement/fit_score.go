@@ -23,7 +23,7 @@ func (a *attempt) scoreFit() scoring {
 	return scoring{raw: func(st *site) int64 {
 		loads := make([]load, 0, 4)
 		for _, r := range args.Resources {
-			if l := loadOf(r.Name, own, &st.scoring, &st.node.Allocatable); l.allocatable != 0 {
+			if l := loadOf(r.Name, own, st.scoring, &st.node.Allocatable); l.allocatable != 0 {
 				l.weight = r.Weight
 				loads = append(loads, l)
 			}
