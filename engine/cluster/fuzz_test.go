@@ -86,7 +86,15 @@ func (g gen) step(t *testing.T, v world) {
 		name := fmt.Sprint("n", g.IntN(6))
 		v.s.RemoveNode(name)
 		delete(v.w.nodes, name)
-	case 3, 4, 5:
+	case 3:
+		if old := v.w.seen[p.UID]; old != nil { // a status update
+			q := *old
+			q.Ready = !q.Ready
+			p = &q
+		}
+		v.s.UpsertPod(p)
+		v.w.upsertPod(p)
+	case 4, 5:
 		v.s.UpsertPod(p)
 		v.w.upsertPod(p)
 	case 6:

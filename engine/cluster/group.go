@@ -10,8 +10,11 @@ import (
 // UpsertNamespace takes notice of a namespace and its labels.
 func (s *State) UpsertNamespace(n model.Namespace) {
 	s.revision++
+	old, _ := s.spaces.get(n.Name)
 	s.spaces.put(n.Name, n.Labels)
-	s.index.namespaceChanged(n.Name)
+	if !slices.Equal(old, n.Labels) {
+		s.index.namespaceChanged(n.Name)
+	}
 }
 
 // RemoveNamespace forgets a namespace.
@@ -35,13 +38,16 @@ func (s *State) UpsertGroup(g model.Group) {
 	list, _ := s.groups.get(g.Namespace)
 	list = slices.Clone(list)
 	i, found := slices.BinarySearchFunc(list, g, groupOrder)
+	known := found && slices.Equal(AppendSelector(nil, list[i].Selector), AppendSelector(nil, g.Selector))
 	if found {
 		list[i] = g
 	} else {
 		list = slices.Insert(list, i, g)
 	}
 	s.groups.put(g.Namespace, list)
-	s.index.groupsChanged(g.Namespace)
+	if !known {
+		s.index.groupsChanged(g.Namespace)
+	}
 }
 
 // RemoveGroup forgets one.

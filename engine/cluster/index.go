@@ -1,14 +1,234 @@
 package cluster
 
-import "github.com/berthproject/berth/engine/model"
+import (
+	"slices"
 
-// Index is what only the fast path of placement reads.
-type Index struct{}
+	"github.com/berthproject/berth/engine/model"
+)
 
-func (x *Index) nodeAdded(n *NodeInfo)                       {}
-func (x *Index) nodeRemoved(n *NodeInfo)                     {}
-func (x *Index) nodeChanged(n *NodeInfo, before *model.Node) {}
-func (x *Index) podAdded(n *NodeInfo, p *model.Pod)          {}
-func (x *Index) podRemoved(n *NodeInfo, p *model.Pod)        {}
-func (x *Index) namespaceChanged(name string)                {}
-func (x *Index) groupsChanged(namespace string)              {}
+// Index is what only the fast path of placement reads: rows of numbers, label
+// columns, values derived of nodes, counters by topology domain, and the log of
+// changed nodes. It is kept up to date by the State it belongs to and may be
+// shared by several engines. Its slices by NodeID must not be changed.
+type Index struct {
+	state *State
+	changeLog
+	order
+
+	// Rows are the numbers of the nodes, by NodeID.
+	Rows []Row
+
+	limits   limits
+	taints   taintSets
+	columns  map[string]*Column
+	self     *Column // every node a domain of its own
+	derived  map[string]*Derived
+	counters map[string]*Counter
+	listed   []*Counter // those of counters, oldest first
+	terms    map[string]*Term
+	owned    []*Term // those of terms, oldest first
+	specs    map[*model.PodSpec]*specTerms
+	classes  classes
+	// spaceSelectors: some matcher reads the labels of namespaces.
+	spaceSelectors bool
+	// Epoch changes when everything that was got from the Index has become void.
+	Epoch uint64
+	// groups counts the changes of a namespace's groups.
+	groups map[string]uint64
+}
+
+// Row is the numbers of a node that fit and its scores read.
+type Row struct {
+	Live                                    bool
+	AllocCPU, AllocMem, AllocEph, AllocPods int64
+	UsedCPU, UsedMem, UsedEph, Pods         int64
+	ScoringCPU, ScoringMem                  int64
+	Key                                     uint64
+}
+
+// Index returns the State's index, making it when there is none.
+func (s *State) Index() *Index {
+	if s.index != nil {
+		return s.index
+	}
+	x := &Index{
+		state: s, columns: map[string]*Column{}, derived: map[string]*Derived{},
+		counters: map[string]*Counter{}, terms: map[string]*Term{},
+		specs: map[*model.PodSpec]*specTerms{}, groups: map[string]uint64{},
+	}
+	x.taints.ids = map[string]int32{}
+	x.classes.init()
+	x.limits = limits{fineDomains: 64, fineNodes: 128, manyDomains: 192}
+	x.self = newColumn("", &x.limits)
+	s.index = x
+	for _, id := range s.NodeIDs() {
+		x.nodeAdded(s.nodes[id])
+	}
+	x.fill()
+	return x
+}
+
+// fill counts all pods, none being counted yet. Their terms come first, as
+// these say which labels tell classes apart.
+func (x *Index) fill() {
+	for _, ns := range x.state.groups.keys() {
+		x.useGroupKeys(ns)
+	}
+	for _, n := range x.state.nodes {
+		if n == nil {
+			continue
+		}
+		for _, p := range n.Pods {
+			if hasTerms(p.Spec) && x.specs[p.Spec] == nil {
+				x.specs[p.Spec] = &specTerms{terms: x.termsOf(p.Spec)}
+			}
+		}
+	}
+	x.classes.filled = true
+	for _, n := range x.state.nodes {
+		if n == nil {
+			continue
+		}
+		for _, p := range n.Pods {
+			x.countPod(n.ID, p, 1)
+		}
+	}
+}
+
+// State is the state that the index belongs to.
+func (x *Index) State() *State { return x.state }
+
+// touch writes a node's numbers anew and logs it.
+func (x *Index) touch(id NodeID, static bool) {
+	n := x.state.nodes[id]
+	r := &x.Rows[id]
+	r.UsedCPU, r.UsedMem, r.UsedEph = n.Used.MilliCPU, n.Used.Memory, n.Used.Ephemeral
+	r.ScoringCPU, r.ScoringMem = n.Scoring.MilliCPU, n.Scoring.Memory
+	r.Pods = int64(len(n.Pods))
+	if static {
+		a := &n.Model.Allocatable
+		r.Live, r.Key = true, n.Key
+		r.AllocCPU, r.AllocMem, r.AllocEph, r.AllocPods = a.MilliCPU, a.Memory, a.Ephemeral, n.Model.Pods
+	}
+	x.log(id, static)
+}
+
+func (x *Index) nodeAdded(n *NodeInfo) {
+	if x == nil {
+		return
+	}
+	for len(x.Rows) <= int(n.ID) {
+		x.Rows = append(x.Rows, Row{})
+		x.taints.of = append(x.taints.of, 0)
+	}
+	x.changeLog.grow(len(x.Rows))
+	x.order.added(n.ID)
+	x.describe(n)
+	x.touch(n.ID, true)
+}
+
+func (x *Index) nodeRemoved(n *NodeInfo) {
+	if x == nil {
+		return
+	}
+	x.undescribe(n.ID)
+	x.Rows[n.ID] = Row{}
+	x.order.removed(n.ID)
+	x.log(n.ID, true)
+}
+
+// nodeChanged takes notice of a node's new model. What is static is described
+// anew, with all pods of the node taken out of the counters meanwhile, as
+// domains and eligibility may change under them.
+func (x *Index) nodeChanged(n *NodeInfo, before *model.Node) {
+	if x == nil || sameNode(n.Model, before) {
+		return
+	}
+	if describedAlike(n.Model, before) {
+		x.touch(n.ID, true)
+		return
+	}
+	for _, p := range n.Pods {
+		x.countPod(n.ID, p, -1)
+	}
+	x.undescribe(n.ID)
+	x.describe(n)
+	for _, p := range n.Pods {
+		x.countPod(n.ID, p, 1)
+	}
+	x.touch(n.ID, true)
+}
+
+// describe enters a node into all that is derived of its model.
+func (x *Index) describe(n *NodeInfo) {
+	x.taints.set(n)
+	x.self.set(n.ID, n.Model.Name)
+	for _, c := range x.columns {
+		x.Epoch += c.set(n.ID, labelOf(n.Model, c.Key))
+	}
+	for _, d := range x.derived {
+		d.set(n)
+	}
+	for _, c := range x.listed {
+		c.nodeEligible(n.ID, 1)
+	}
+}
+
+// undescribe undoes describe. No pod may be counted on the node any more.
+func (x *Index) undescribe(id NodeID) {
+	for _, c := range x.listed {
+		c.nodeEligible(id, -1)
+	}
+	for _, c := range x.columns {
+		x.Epoch += c.set(id, "")
+	}
+	x.self.set(id, "")
+	for _, d := range x.derived {
+		d.Values[id] = 0
+	}
+}
+
+// sameNode says whether two models of a node are the same to placement; most
+// updates of nodes are heartbeats.
+func sameNode(a, b *model.Node) bool {
+	return a.Pods == b.Pods && a.Allocatable.MilliCPU == b.Allocatable.MilliCPU &&
+		a.Allocatable.Memory == b.Allocatable.Memory && a.Allocatable.Ephemeral == b.Allocatable.Ephemeral &&
+		slices.Equal(a.Allocatable.Scalars, b.Allocatable.Scalars) && describedAlike(a, b)
+}
+
+func describedAlike(a, b *model.Node) bool {
+	return a.Unschedulable == b.Unschedulable && slices.Equal(a.Labels, b.Labels) &&
+		slices.Equal(a.Taints, b.Taints) && slices.EqualFunc(a.Images, b.Images, equalImage) &&
+		slices.Equal(a.Features, b.Features)
+}
+
+func (x *Index) podAdded(n *NodeInfo, p *model.Pod) {
+	if x == nil {
+		return
+	}
+	x.countPod(n.ID, p, 1)
+	x.touch(n.ID, false)
+}
+
+func (x *Index) podRemoved(n *NodeInfo, p *model.Pod) {
+	if x == nil {
+		return
+	}
+	x.countPod(n.ID, p, -1)
+	x.touch(n.ID, false)
+}
+
+// countPod adds a pod to the counters that it matches and to those of its own
+// terms, or takes it out.
+func (x *Index) countPod(id NodeID, p *model.Pod, sign int32) {
+	cl := x.Class(p.Namespace, p.Labels)
+	cl.count(id, p.Deleting, sign)
+	for _, c := range x.countersOf(cl) {
+		if !p.Deleting || !c.Match.SkipDeleting {
+			c.addAt(id, sign)
+		}
+	}
+	if hasTerms(p.Spec) {
+		x.countTerms(id, p.Spec, sign)
+	}
+}

@@ -109,6 +109,11 @@ func placed(p *model.Pod, node string) *model.Pod {
 
 // replace exchanges what is known of a pod and all that is counted of it.
 func (s *State) replace(uid string, old, e *podEntry) {
+	if old != nil && e != nil && old.counted != nil && e.counted != nil && countsAlike(old.counted, e.counted) {
+		s.pods.put(uid, e)
+		s.swap(old.counted, e.counted)
+		return
+	}
 	if old != nil {
 		if old.counted != nil {
 			s.leave(old.counted)
@@ -125,6 +130,39 @@ func (s *State) replace(uid string, old, e *podEntry) {
 		s.enter(e.counted)
 	} else {
 		s.nominate(e.seen)
+	}
+}
+
+// countsAlike says whether exchanging one version of a pod for another changes
+// nothing that is counted or placed by. Most updates are of this kind: a status
+// was written.
+func countsAlike(a, b *model.Pod) bool {
+	return a.NodeName == b.NodeName && a.Spec == b.Spec && a.Deleting == b.Deleting &&
+		a.Namespace == b.Namespace && slices.Equal(a.Labels, b.Labels)
+}
+
+// swap puts a version of a pod in the place of another that counts alike.
+func (s *State) swap(old, p *model.Pod) {
+	var list *[]*model.Pod
+	if id, ok := s.ids.get(p.NodeName); ok {
+		list = &s.own(id).Pods
+	} else {
+		aside, _ := s.aside.get(p.NodeName)
+		aside = slices.Clone(aside)
+		s.aside.put(p.NodeName, aside)
+		list = &aside
+	}
+	if i, ok := slices.BinarySearchFunc(*list, old, byUID); ok {
+		(*list)[i] = p
+	}
+	for i := range p.Spec.Claims {
+		key := p.Namespace + "/" + p.Spec.Claims[i].Claim
+		users, _ := s.claims.get(key)
+		if at, ok := slices.BinarySearchFunc(users, old, byUID); ok {
+			users = slices.Clone(users)
+			users[at] = p
+			s.claims.put(key, users)
+		}
 	}
 }
 

@@ -141,7 +141,7 @@ func sum(to *model.Requests, r model.Requests) {
 func pictureNode(n *model.Node, pods []*model.Pod, used, scoring model.Requests, ports []model.HostPort, nominated []string) string {
 	out := fmt.Sprintf("node %s %v %d\n", n.Name, n.Labels, n.Pods)
 	for _, p := range pods {
-		out += fmt.Sprintf("  %s %s %v %v\n", p.UID, p.NodeName, p.Labels, p.Deleting)
+		out += fmt.Sprintf("  %s %s %v %v %v\n", p.UID, p.NodeName, p.Labels, p.Deleting, p.Ready)
 	}
 	for _, r := range []model.Requests{used, scoring} {
 		by := map[string]int64{}
@@ -166,6 +166,9 @@ func (s *State) picture() string {
 		n := s.Node(id)
 		if !slices.IsSortedFunc(n.Used.Scalars, func(a, b model.Scalar) int { return strings.Compare(a.Name, b.Name) }) {
 			out += "scalars out of order\n"
+		}
+		if slices.ContainsFunc(n.Used.Scalars, func(a model.Scalar) bool { return a.Amount == 0 }) {
+			out += "a scalar of zero\n"
 		}
 		var nominated []string
 		for _, p := range s.Nominated(id) {

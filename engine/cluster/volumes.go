@@ -1,7 +1,151 @@
 package cluster
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
 // volumes is what is known of volumes, claims and drivers.
-type volumes struct{}
+type volumes struct {
+	persistent table[*model.PersistentVolume]      // by name
+	free       table[[]*model.PersistentVolume]    // by class: those that name no claim, by name
+	reserved   table[[]*model.PersistentVolume]    // by "namespace/claim" that they name, by name
+	claims     table[*model.PersistentVolumeClaim] // by "namespace/name"
+	classes    table[*model.StorageClass]          // by name
+	csiNodes   table[*model.CSINode]               // by node name
+	drivers    table[*model.CSIDriver]             // by name
+	capacities table[[]*model.CSIStorageCapacity]  // by class, by namespace and name
+	// capacityClass is the class of a capacity, by "namespace/name".
+	capacityClass table[string]
+	attached      table[[]*model.VolumeAttachment] // by node, by name
+	attachedTo    table[string]                    // the node of an attachment, by its name
+}
 
 // fork returns a copy that changes independently of the original.
-func (v *volumes) fork(mine, theirs *token) volumes { return *v }
+func (v *volumes) fork(mine, theirs *token) volumes {
+	return volumes{
+		persistent: v.persistent.fork(mine, theirs), free: v.free.fork(mine, theirs),
+		reserved: v.reserved.fork(mine, theirs), claims: v.claims.fork(mine, theirs),
+		classes: v.classes.fork(mine, theirs), csiNodes: v.csiNodes.fork(mine, theirs),
+		drivers: v.drivers.fork(mine, theirs), capacities: v.capacities.fork(mine, theirs),
+		capacityClass: v.capacityClass.fork(mine, theirs),
+		attached:      v.attached.fork(mine, theirs), attachedTo: v.attachedTo.fork(mine, theirs),
+	}
+}
+
+func byVolumeName(a, b *model.PersistentVolume) int { return cmp.Compare(a.Name, b.Name) }
+
+// PersistentVolume returns a volume by name.
+func (s *State) PersistentVolume(name string) (*model.PersistentVolume, bool) {
+	return s.volumes.persistent.get(name)
+}
+
+// FreeVolumes are the volumes of a class that name no claim, sorted by name.
+// The slice must not be changed.
+func (s *State) FreeVolumes(class string) []*model.PersistentVolume {
+	list, _ := s.volumes.free.get(class)
+	return list
+}
+
+// VolumesFor are the volumes, of any class, that name a claim, sorted by name.
+// The slice must not be changed.
+func (s *State) VolumesFor(namespace, claim string) []*model.PersistentVolume {
+	list, _ := s.volumes.reserved.get(namespace + "/" + claim)
+	return list
+}
+
+// UpsertPersistentVolume takes notice of a volume.
+func (s *State) UpsertPersistentVolume(v *model.PersistentVolume) {
+	s.revision++
+	if old, ok := s.volumes.persistent.get(v.Name); ok {
+		s.unlistVolume(old)
+	}
+	s.volumes.persistent.put(v.Name, v)
+	list, key := s.volumes.listOf(v)
+	putSorted(list, key, v, byVolumeName)
+}
+
+// RemovePersistentVolume forgets a volume.
+func (s *State) RemovePersistentVolume(name string) {
+	old, ok := s.volumes.persistent.get(name)
+	if !ok {
+		return
+	}
+	s.revision++
+	s.unlistVolume(old)
+	s.volumes.persistent.del(name)
+}
+
+func (s *State) unlistVolume(v *model.PersistentVolume) {
+	list, key := s.volumes.listOf(v)
+	delSorted(list, key, v, byVolumeName)
+}
+
+// listOf says in which table, under which key, a volume is listed.
+func (v *volumes) listOf(pv *model.PersistentVolume) (*table[[]*model.PersistentVolume], string) {
+	if pv.Claim == (model.ClaimRef{}) {
+		return &v.free, pv.Class
+	}
+	return &v.reserved, pv.Claim.Namespace + "/" + pv.Claim.Name
+}
+
+// PersistentVolumeClaim returns a claim.
+func (s *State) PersistentVolumeClaim(namespace, name string) (*model.PersistentVolumeClaim, bool) {
+	return s.volumes.claims.get(namespace + "/" + name)
+}
+
+// UpsertPersistentVolumeClaim takes notice of a claim.
+func (s *State) UpsertPersistentVolumeClaim(c *model.PersistentVolumeClaim) {
+	s.revision++
+	s.volumes.claims.put(c.Namespace+"/"+c.Name, c)
+}
+
+// RemovePersistentVolumeClaim forgets a claim.
+func (s *State) RemovePersistentVolumeClaim(namespace, name string) {
+	s.revision++
+	s.volumes.claims.del(namespace + "/" + name)
+}
+
+// StorageClass returns a class by name.
+func (s *State) StorageClass(name string) (*model.StorageClass, bool) {
+	return s.volumes.classes.get(name)
+}
+
+// UpsertStorageClass takes notice of a class.
+func (s *State) UpsertStorageClass(c *model.StorageClass) {
+	s.revision++
+	s.volumes.classes.put(c.Name, c)
+}
+
+// RemoveStorageClass forgets a class.
+func (s *State) RemoveStorageClass(name string) {
+	s.revision++
+	s.volumes.classes.del(name)
+}
+
+// putSorted puts a value into the sorted list of a key, on a copy of the list.
+func putSorted[V any](t *table[[]V], key string, v V, order func(a, b V) int) {
+	list, _ := t.get(key)
+	i, found := slices.BinarySearchFunc(list, v, order)
+	out := make([]V, 0, len(list)+1)
+	out = append(append(out, list[:i]...), v)
+	if found {
+		i++
+	}
+	t.put(key, append(out, list[i:]...))
+}
+
+// delSorted takes a value out of the sorted list of a key, on a copy of it.
+func delSorted[V any](t *table[[]V], key string, v V, order func(a, b V) int) {
+	list, _ := t.get(key)
+	i, found := slices.BinarySearchFunc(list, v, order)
+	switch {
+	case !found:
+	case len(list) == 1:
+		t.del(key)
+	default:
+		t.put(key, slices.Delete(slices.Clone(list), i, i+1))
+	}
+}

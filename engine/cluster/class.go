@@ -1,0 +1,190 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Class is all pods of a namespace that are alike in those labels that any
+// selector in use reads. Labels that nobody selects by (a pod's own name in a
+// StatefulSet, its index in a Job) do not split classes.
+type Class struct {
+	Namespace string
+	Labels    model.Labels // only keys in use
+
+	on map[NodeID]presence
+
+	counters     []*Counter // that match the class, of the first sawCounters
+	sawCounters  int
+	terms        []*Term // the same of other pods' terms
+	sawTerms     int
+	counterEpoch uint64
+}
+
+// presence is how many pods of a class a node has.
+type presence struct{ live, deleting int32 }
+
+func (c *Class) count(id NodeID, deleting bool, sign int32) {
+	n := c.on[id]
+	if deleting {
+		n.deleting += sign
+	} else {
+		n.live += sign
+	}
+	if n == (presence{}) {
+		delete(c.on, id)
+	} else {
+		c.on[id] = n
+	}
+}
+
+// classes finds classes by labels.
+type classes struct {
+	keys   map[string]bool // label keys that selectors in use read
+	byHash map[uint64][]*Class
+	count  int
+	sweep  int  // drop those without pods when there are more
+	filled bool // pods are counted
+}
+
+func (c *classes) init() {
+	c.keys = map[string]bool{}
+	c.byHash = map[uint64][]*Class{}
+	c.count, c.sweep, c.filled = 0, 1<<14, false
+}
+
+// Class returns the class of a pod with these labels.
+func (x *Index) Class(namespace string, labels model.Labels) *Class {
+	cs := &x.classes
+	h := Hash64(1, namespace)
+	for i := range labels {
+		if cs.keys[labels[i].Key] {
+			h = h*31 + (Hash64(2, labels[i].Key) ^ Hash64(3, labels[i].Value))
+		}
+	}
+	for _, c := range cs.byHash[h] {
+		if c.Namespace == namespace && cs.project(c.Labels, labels) {
+			return c
+		}
+	}
+	c := &Class{Namespace: namespace, on: map[NodeID]presence{}, counterEpoch: x.Epoch}
+	for _, l := range labels {
+		if cs.keys[l.Key] {
+			c.Labels = append(c.Labels, l)
+		}
+	}
+	if cs.count >= cs.sweep {
+		cs.dropEmpty()
+	}
+	cs.byHash[h] = append(cs.byHash[h], c)
+	cs.count++
+	return c
+}
+
+// dropEmpty drops the classes without pods; they are made again when needed.
+func (cs *classes) dropEmpty() {
+	cs.count = 0
+	for h, list := range cs.byHash {
+		list = slices.DeleteFunc(list, func(c *Class) bool { return len(c.on) == 0 })
+		cs.count += len(list)
+		if len(list) == 0 {
+			delete(cs.byHash, h)
+		} else {
+			cs.byHash[h] = list
+		}
+	}
+	cs.sweep = max(1<<14, 2*cs.count)
+}
+
+// project says whether labels, without the keys that are not in use, are want.
+func (cs *classes) project(want, labels model.Labels) bool {
+	i := 0
+	for j := range labels {
+		if i < len(want) && labels[j] == want[i] {
+			i++
+		} else if cs.keys[labels[j].Key] {
+			return false
+		}
+	}
+	return i == len(want)
+}
+
+// UseKeys makes sure that classes tell apart what a selector reads. Pods that
+// have a label of a key that was not in use so far change their class.
+func (x *Index) UseKeys(s *model.Selector) {
+	if s == nil {
+		return
+	}
+	var fresh []string
+	for i := range s.Requirements {
+		if k := s.Requirements[i].Key; !x.classes.keys[k] && !slices.Contains(fresh, k) {
+			fresh = append(fresh, k)
+		}
+	}
+	x.addKeys(fresh)
+}
+
+func (x *Index) addKeys(fresh []string) {
+	if len(fresh) == 0 {
+		return
+	}
+	type move struct {
+		id  NodeID
+		pod *model.Pod
+		old *Class
+	}
+	var moves []move
+	for _, n := range x.state.nodes {
+		if n == nil || !x.classes.filled {
+			continue
+		}
+		for _, p := range n.Pods {
+			if slices.ContainsFunc(fresh, func(k string) bool { _, ok := p.Labels.Get(k); return ok }) {
+				moves = append(moves, move{n.ID, p, x.Class(p.Namespace, p.Labels)})
+			}
+		}
+	}
+	for _, k := range fresh {
+		x.classes.keys[k] = true
+	}
+	for _, m := range moves {
+		m.old.count(m.id, m.pod.Deleting, -1)
+		x.Class(m.pod.Namespace, m.pod.Labels).count(m.id, m.pod.Deleting, 1)
+	}
+}
+
+// countersOf are the counters that the pods of a class count in.
+func (x *Index) countersOf(cl *Class) []*Counter {
+	x.refresh(cl)
+	for _, c := range x.listed[cl.sawCounters:] {
+		if x.matches(&c.Match, cl) {
+			cl.counters = append(cl.counters, c)
+		}
+	}
+	cl.sawCounters = len(x.listed)
+	return cl.counters
+}
+
+// TermsOn are the terms of other pods that match pods of the class: their
+// required anti-affinity, required affinity and preferences. Terms without an
+// owner may be among them. The slice grows as terms come; what was in it stays.
+func (x *Index) TermsOn(cl *Class) []*Term {
+	x.refresh(cl)
+	for _, t := range x.owned[cl.sawTerms:] {
+		if x.Matches(&t.Match, cl) {
+			cl.terms = append(cl.terms, t)
+		}
+	}
+	cl.sawTerms = len(x.owned)
+	return cl.terms
+}
+
+// refresh forgets what a class found in lists of an earlier epoch.
+func (x *Index) refresh(cl *Class) {
+	if cl.counterEpoch != x.Epoch {
+		cl.counterEpoch = x.Epoch
+		cl.counters, cl.sawCounters = nil, 0
+		cl.terms, cl.sawTerms = nil, 0
+	}
+}

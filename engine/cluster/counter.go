@@ -1,0 +1,178 @@
+package cluster
+
+// Counter counts pods by topology domain: how many pods that match are on the
+// eligible nodes of each domain.
+type Counter struct {
+	Match Matcher
+	// Column gives the domains.
+	Column *Column
+	// Eligible: only nodes with a value other than 0 count; nil: all do.
+	Eligible *Derived
+	// Counts are the pods by domain id.
+	Counts []int32
+	// Total is their sum.
+	Total int64
+
+	index    *Index
+	eligible []int32 // eligible nodes by domain id
+	domains  int     // with eligible nodes
+	// hist is how many domains with eligible nodes have a count; nil while
+	// nobody asks for the minimum or domains are few.
+	hist []int32
+	low  int
+}
+
+// CounterName is what makes a counter what it is, for a name.
+func CounterName(key, eligible string, m *Matcher) string {
+	b := make([]byte, 0, 128)
+	b = appendText(b, key)
+	b = appendText(b, eligible)
+	if m.SkipDeleting {
+		b = append(b, '!')
+	}
+	for i := range m.Terms {
+		b = AppendTerm(append(b, '&'), &m.Terms[i])
+	}
+	return string(b)
+}
+
+// Counter returns the counter of a name (CounterName), counting the pods that
+// are there when it is new. eligible may be nil.
+func (x *Index) Counter(name, key string, eligible *Derived, m Matcher) *Counter {
+	c := x.counters[name]
+	if c != nil {
+		return c
+	}
+	for i := range m.Terms {
+		x.use(&m.Terms[i])
+	}
+	c = &Counter{Match: m, Column: x.Column(key), Eligible: eligible, index: x}
+	for _, id := range x.state.NodeIDs() {
+		c.nodeEligible(id, 1)
+	}
+	for _, list := range x.classes.byHash {
+		for _, cl := range list {
+			if len(cl.on) == 0 || !x.matches(&m, cl) {
+				continue
+			}
+			for id, n := range cl.on { // sums; the order does not matter
+				if !m.SkipDeleting {
+					n.live += n.deleting
+				}
+				c.add(id, n.live)
+			}
+		}
+	}
+	x.counters[name] = c
+	x.listed = append(x.listed, c)
+	return c
+}
+
+// At is the count in the domain of a node, 0 where the node is in none.
+func (c *Counter) At(id NodeID) int32 { return c.In(c.Column.IDs[id]) }
+
+// In is the count in a domain.
+func (c *Counter) In(domain int32) int32 {
+	if int(domain) >= len(c.Counts) {
+		return 0
+	}
+	return c.Counts[domain]
+}
+
+func (c *Counter) grow(domain int32) {
+	for len(c.Counts) <= int(domain) {
+		c.Counts = append(c.Counts, 0)
+		c.eligible = append(c.eligible, 0)
+	}
+}
+
+// addAt counts pods on a node, and logs the other nodes of a fine domain, whose
+// counts have changed with it.
+func (c *Counter) addAt(id NodeID, n int32) {
+	if !c.add(id, n) || !c.Column.Fine {
+		return
+	}
+	for _, m := range c.Column.Members[c.Column.IDs[id]] {
+		if m != id {
+			c.index.log(m, false)
+		}
+	}
+}
+
+func (c *Counter) add(id NodeID, n int32) bool {
+	d := c.Column.IDs[id]
+	if n == 0 || d == 0 || (c.Eligible != nil && c.Eligible.Values[id] == 0) {
+		return false
+	}
+	c.grow(d)
+	if c.hist != nil && c.eligible[d] > 0 {
+		c.histogram(c.Counts[d], -1)
+		c.histogram(c.Counts[d]+n, 1)
+	}
+	c.Counts[d] += n
+	c.Total += int64(n)
+	return true
+}
+
+// nodeEligible counts a node as part of its domain if it is eligible, or takes
+// it out. No pod of the node may be in the counter then.
+func (c *Counter) nodeEligible(id NodeID, sign int32) {
+	d := c.Column.IDs[id]
+	if d == 0 || (c.Eligible != nil && c.Eligible.Values[id] == 0) {
+		return
+	}
+	c.grow(d)
+	before := c.eligible[d]
+	c.eligible[d] += sign
+	switch {
+	case before == 0:
+		c.domains++
+	case c.eligible[d] == 0:
+		c.domains--
+	default:
+		return
+	}
+	if c.hist != nil {
+		c.histogram(c.Counts[d], sign)
+	}
+}
+
+func (c *Counter) histogram(count, sign int32) {
+	for len(c.hist) <= int(count) {
+		c.hist = append(c.hist, 0)
+	}
+	c.hist[count] += sign
+	if sign > 0 && int(count) < c.low {
+		c.low = int(count)
+	}
+}
+
+// Min is the smallest count over the domains that have eligible nodes, and the
+// number of these domains; 0 and 0 when there are none.
+func (c *Counter) Min() (least int32, domains int) {
+	if c.domains == 0 {
+		return 0, 0
+	}
+	if c.domains <= c.index.limits.manyDomains {
+		c.hist = nil
+		least = 1<<31 - 1
+		for d, n := range c.eligible {
+			if n > 0 && c.Counts[d] < least {
+				least = c.Counts[d]
+			}
+		}
+		return least, c.domains
+	}
+	if c.hist == nil {
+		c.hist, c.low = []int32{}, 0
+		for d, n := range c.eligible {
+			if n > 0 {
+				c.histogram(c.Counts[d], 1)
+			}
+		}
+	}
+	for c.hist[c.low] == 0 {
+		c.low++
+	}
+	return int32(c.low), c.domains
+}

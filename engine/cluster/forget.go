@@ -1,0 +1,57 @@
+package cluster
+
+import "github.com/berthproject/berth/engine/model"
+
+// GroupsVersion changes when the groups of a namespace do.
+func (x *Index) GroupsVersion(namespace string) uint64 { return x.groups[namespace] }
+
+func (x *Index) groupsChanged(namespace string) {
+	if x == nil {
+		return
+	}
+	x.groups[namespace]++
+	x.useGroupKeys(namespace)
+}
+
+// useGroupKeys tells pods apart by what the selectors of groups read, as those
+// decide by what a pod without constraints of its own is spread.
+func (x *Index) useGroupKeys(namespace string) {
+	for _, g := range x.state.Groups(namespace) {
+		x.UseKeys(g.Selector)
+	}
+}
+
+// namespaceChanged forgets what was found by the labels of a namespace.
+func (x *Index) namespaceChanged(name string) {
+	if x == nil || !x.spaceSelectors {
+		return
+	}
+	for _, list := range x.classes.byHash {
+		for _, c := range list {
+			if c.Namespace == name {
+				x.Reset()
+				return
+			}
+		}
+	}
+}
+
+// Reset drops all counters, derived numbers and classes, and counts the terms of
+// the pods anew. Whatever was got from the Index is void.
+func (x *Index) Reset() {
+	x.Epoch++
+	x.derived = map[string]*Derived{}
+	x.counters, x.listed = map[string]*Counter{}, nil
+	x.terms, x.owned = map[string]*Term{}, nil
+	x.specs = map[*model.PodSpec]*specTerms{}
+	x.spaceSelectors = false
+	x.classes.init()
+	x.fill()
+}
+
+// Size is how much the Index keeps beside what the cluster itself needs: the
+// numbers of counters, derived columns, terms and classes. An engine that sees it grow
+// past what its shapes need may Reset.
+func (x *Index) Size() int {
+	return len(x.listed) + len(x.derived) + len(x.owned) + x.classes.count
+}

@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Matcher says which pods count.
+type Matcher struct {
+	// Terms must all match.
+	Terms []MatchTerm
+	// SkipDeleting: pods that are being deleted do not count.
+	SkipDeleting bool
+}
+
+// MatchTerm matches pods by namespace and labels.
+type MatchTerm struct {
+	Namespaces []string // sorted
+	// NamespaceSelector adds the namespaces whose labels it matches; nil adds none.
+	NamespaceSelector *model.Selector
+	Selector          *model.Selector // nil matches no pod
+}
+
+func (x *Index) matches(m *Matcher, cl *Class) bool {
+	for i := range m.Terms {
+		if !x.Matches(&m.Terms[i], cl) {
+			return false
+		}
+	}
+	return true
+}
+
+// Matches says whether a term matches the pods of a class.
+func (x *Index) Matches(t *MatchTerm, cl *Class) bool {
+	if _, ok := slices.BinarySearch(t.Namespaces, cl.Namespace); !ok {
+		if t.NamespaceSelector == nil {
+			return false
+		}
+		labels, _ := x.state.NamespaceLabels(cl.Namespace)
+		if !t.NamespaceSelector.Matches(labels) {
+			return false
+		}
+	}
+	return t.Selector.Matches(cl.Labels)
+}
+
+// use makes sure that classes tell apart what a term reads.
+func (x *Index) use(t *MatchTerm) {
+	x.spaceSelectors = x.spaceSelectors || t.NamespaceSelector != nil
+	x.UseKeys(t.Selector)
+}
+
+// AppendSelector appends a selector's identity: equal bytes, equal selectors.
+func AppendSelector(b []byte, s *model.Selector) []byte {
+	if s == nil {
+		return append(b, '-')
+	}
+	return appendRequirements(append(b, '('), s.Requirements)
+}
+
+func appendRequirements(b []byte, rs []model.Requirement) []byte {
+	for i := range rs {
+		r := &rs[i]
+		b = appendText(b, r.Key)
+		b = append(b, '0'+byte(r.Op))
+		for _, v := range r.Values {
+			b = appendText(b, v)
+		}
+		b = append(b, ';')
+	}
+	return append(b, ')')
+}
+
+// AppendNodeTerm appends a node term's identity.
+func AppendNodeTerm(b []byte, t *model.NodeTerm) []byte {
+	b = strconv.AppendBool(b, t.Broken)
+	return appendRequirements(appendRequirements(b, t.Labels), t.Fields)
+}
+
+// AppendText appends a string so that no two sequences of strings look alike.
+func AppendText(b []byte, s string) []byte { return appendText(b, s) }
+
+// AppendTerm appends a MatchTerm's identity.
+func AppendTerm(b []byte, t *MatchTerm) []byte {
+	for _, ns := range t.Namespaces {
+		b = appendText(b, ns)
+	}
+	b = AppendSelector(append(b, '|'), t.NamespaceSelector)
+	return AppendSelector(b, t.Selector)
+}

@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+)
+
+// order is the circle of nodes by key, in which ties are broken. Ranks have
+// holes where nodes went; they are given anew when a node comes.
+type order struct {
+	ranks   []int32  // by NodeID
+	byRank  []NodeID // -1: a hole
+	waiting []NodeID // added, without rank yet
+	version uint64
+}
+
+func (o *order) added(id NodeID) {
+	for len(o.ranks) <= int(id) {
+		o.ranks = append(o.ranks, -1)
+	}
+	o.ranks[id] = -1
+	o.waiting = append(o.waiting, id)
+}
+
+func (o *order) removed(id NodeID) {
+	if r := o.ranks[id]; r >= 0 {
+		o.byRank[r] = -1
+		o.ranks[id] = -1
+	}
+	if i := slices.Index(o.waiting, id); i >= 0 {
+		o.waiting = slices.Delete(o.waiting, i, i+1)
+	}
+}
+
+// Ranks are the places of the nodes in the order of (key, name): by NodeID, and
+// the nodes by rank, -1 where there is none. They hold while the version stays.
+func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
+	o := &x.order
+	if len(o.waiting) == 0 {
+		return o.ranks, o.byRank, o.version
+	}
+	compare := func(a, b NodeID) int {
+		na, nb := x.state.nodes[a], x.state.nodes[b]
+		return cmp.Or(cmp.Compare(na.Key, nb.Key), cmp.Compare(na.Model.Name, nb.Model.Name))
+	}
+	byRank = slices.DeleteFunc(o.byRank, func(id NodeID) bool { return id < 0 })
+	if len(o.waiting) <= 8 {
+		for _, id := range o.waiting {
+			at, _ := slices.BinarySearchFunc(byRank, id, compare)
+			byRank = slices.Insert(byRank, at, id)
+		}
+	} else {
+		byRank = append(byRank, o.waiting...)
+		slices.SortFunc(byRank, compare)
+	}
+	for r, id := range byRank {
+		o.ranks[id] = int32(r)
+	}
+	o.byRank, o.waiting = byRank, nil
+	o.version++
+	return o.ranks, o.byRank, o.version
+}
