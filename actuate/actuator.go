@@ -1,0 +1,131 @@
+package actuate
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// Options is what an Actuator needs.
+type Options struct {
+	Client  kubernetes.Interface
+	Workers int           // how many requests may be under way
+	Timeout time.Duration // of one request
+
+	// Answer takes the outcomes; it must not block.
+	Answer func(scheduling.Outcome)
+	// Compile makes a model of a pod that was looked at.
+	Compile func(*corev1.Pod) *model.Pod
+	// Condition is a pending pod's PodScheduled condition, as last seen; nil when
+	// it has none.
+	Condition func(uid string) *corev1.PodCondition
+	Events    *Events
+	Now       func() time.Time
+	// Observe is told of each effect that was carried out, and how long it took.
+	Observe func(e scheduling.Effect, r scheduling.Result, took time.Duration)
+}
+
+// Actuator carries out the effects of the scheduling machine.
+type Actuator struct {
+	o       Options
+	seed    maphash.Seed
+	queues  []chan scheduling.Effect
+	pending atomic.Int64
+}
+
+// waitingEach is how many effects may wait for each worker.
+const waitingEach = 64
+
+// New makes an Actuator. Run must be called for anything to happen.
+func New(o Options) *Actuator {
+	a := &Actuator{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers)}
+	for i := range a.queues {
+		a.queues[i] = make(chan scheduling.Effect, waitingEach)
+	}
+	return a
+}
+
+// Run works until the context ends, and returns when nothing is under way any more.
+func (a *Actuator) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, q := range a.queues {
+		wg.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case e := <-q:
+					a.one(ctx, e)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Do hands over effects. It waits while the workers are behind, or until the
+// context ends.
+func (a *Actuator) Do(ctx context.Context, effects []scheduling.Effect) {
+	for _, e := range effects {
+		i := maphash.String(a.seed, podOf(e).UID) % uint64(len(a.queues))
+		a.pending.Add(1)
+		select {
+		case a.queues[i] <- e:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Room is how many more effects can be handed over without getting far behind.
+func (a *Actuator) Room() int {
+	return max(0, len(a.queues)*waitingEach/4-int(a.pending.Load()))
+}
+
+func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
+	defer a.pending.Add(-1)
+	if ctx.Err() != nil {
+		return
+	}
+	start := a.o.Now()
+	bounded, cancel := context.WithTimeout(ctx, a.o.Timeout)
+	defer cancel()
+	var out scheduling.Outcome
+	switch e := e.(type) {
+	case scheduling.Bind:
+		out = a.bind(bounded, e)
+	case scheduling.Reject:
+		out = a.reject(bounded, e)
+	case scheduling.Hold:
+		out = a.hold(bounded, e)
+	case scheduling.Look:
+		out = a.look(bounded, e)
+	}
+	out.ID = e.EffectID()
+	if a.o.Observe != nil {
+		a.o.Observe(e, out.Result, a.o.Now().Sub(start))
+	}
+	a.o.Answer(out)
+}
+
+func podOf(e scheduling.Effect) *model.Pod {
+	switch e := e.(type) {
+	case scheduling.Bind:
+		return e.Pod
+	case scheduling.Reject:
+		return e.Pod
+	case scheduling.Hold:
+		return e.Pod
+	case scheduling.Look:
+		return e.Pod
+	}
+	return &model.Pod{}
+}

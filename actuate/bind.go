@@ -1,0 +1,50 @@
+package actuate
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// bind posts the binding. A conflict is looked into: when the pod is on that
+// node already, by an earlier request whose answer was lost, all is well.
+func (a *Actuator) bind(ctx context.Context, e scheduling.Bind) scheduling.Outcome {
+	p := e.Pod
+	err := a.o.Client.CoreV1().Pods(p.Namespace).Bind(ctx, &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID)},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: e.Node},
+	}, metav1.CreateOptions{})
+	out := outcome(err)
+	if out.Result == scheduling.Conflict {
+		found, why := a.o.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+		switch {
+		case why != nil && !apierrors.IsNotFound(why):
+			out = scheduling.Outcome{Result: scheduling.Unknown, Why: why.Error()}
+		case why == nil && string(found.UID) == p.UID && found.Spec.NodeName == e.Node:
+			out = scheduling.Outcome{Result: scheduling.Done}
+		}
+	}
+	if out.Result == scheduling.Done {
+		a.o.Events.Record(p, corev1.EventTypeNormal, "Scheduled", "Binding",
+			"Successfully assigned "+p.Namespace+"/"+p.Name+" to "+e.Node)
+	}
+	return out
+}
+
+// look reads a pod from the API server itself.
+func (a *Actuator) look(ctx context.Context, e scheduling.Look) scheduling.Outcome {
+	found, err := a.o.Client.CoreV1().Pods(e.Pod.Namespace).Get(ctx, e.Pod.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return scheduling.Outcome{Result: scheduling.Done}
+	}
+	out := outcome(err)
+	if err == nil {
+		out.Seen = a.o.Compile(found)
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package actuate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+const (
+	noteLimit    = 1024             // bytes, the API's own
+	maxWaiting   = 10000            // events not written yet
+	eventWriters = 4                // requests under way
+	seriesEnds   = 6 * time.Minute  // an event repeated after this is a new one
+	seriesEvery  = 30 * time.Second // a running series is written at most this often
+)
+
+// Events writes events about pods. Repetitions become a series.
+type Events struct {
+	client     kubernetes.Interface
+	controller string // reportingController
+	instance   string
+	now        func() time.Time
+
+	queue   chan *eventsv1.Event
+	dropped atomic.Int64
+
+	mu     sync.Mutex
+	series map[seriesKey]*series
+	swept  time.Time
+}
+
+type seriesKey struct{ uid, reason, note string }
+
+type series struct {
+	namespace, name string
+	count           int32
+	last, written   time.Time
+}
+
+// NewEvents makes a writer that reports in the name of controller.
+func NewEvents(client kubernetes.Interface, controller, instance string, now func() time.Time) *Events {
+	return &Events{client: client, controller: controller, instance: instance, now: now,
+		queue: make(chan *eventsv1.Event, maxWaiting), series: map[seriesKey]*series{}}
+}
+
+// Dropped is how many events were given up.
+func (e *Events) Dropped() int64 { return e.dropped.Load() }
+
+// Record has an event written about a pod. It never blocks.
+func (e *Events) Record(p *model.Pod, kind, reason, action, note string) {
+	ev := e.next(p, kind, reason, action, Truncate(note))
+	if ev == nil {
+		return
+	}
+	select {
+	case e.queue <- ev:
+	default:
+		e.dropped.Add(1)
+	}
+}
+
+// next makes the event, or one that carries on a series, or nil when the
+// series was written a moment ago.
+func (e *Events) next(p *model.Pod, kind, reason, action, note string) *eventsv1.Event {
+	now := e.now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sweep(now)
+	key := seriesKey{p.UID, reason, note}
+	if s, ok := e.series[key]; ok && now.Sub(s.last) < seriesEnds {
+		s.count++
+		s.last = now
+		if s.count > 2 && now.Sub(s.written) < seriesEvery {
+			return nil
+		}
+		s.written = now
+		return &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name},
+			Series: &eventsv1.EventSeries{Count: s.count, LastObservedTime: metav1.NewMicroTime(now)}}
+	}
+	name := fmt.Sprintf("%s.%x", p.Name, now.UnixNano())
+	if kind == corev1.EventTypeWarning { // only failures repeat
+		e.series[key] = &series{namespace: p.Namespace, name: name, count: 1, last: now, written: now}
+	}
+	return &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name},
+		EventTime:  metav1.NewMicroTime(now), ReportingController: e.controller, ReportingInstance: e.instance,
+		Action: action, Reason: reason, Type: kind, Note: note,
+		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name,
+			UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion},
+	}
+}
+
+// sweep forgets series that have ended.
+func (e *Events) sweep(now time.Time) {
+	if now.Sub(e.swept) < seriesEnds {
+		return
+	}
+	e.swept = now
+	for k, s := range e.series {
+		if now.Sub(s.last) >= seriesEnds {
+			delete(e.series, k)
+		}
+	}
+}
+
+// Run writes until the context ends.
+func (e *Events) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for range eventWriters {
+		wg.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case ev := <-e.queue:
+					e.write(ctx, ev)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// write creates an event or patches its series. One that cannot be written is
+// given up: the pod's condition says the same.
+func (e *Events) write(ctx context.Context, ev *eventsv1.Event) {
+	client := e.client.EventsV1().Events(ev.Namespace)
+	var err error
+	if ev.Series == nil {
+		_, err = client.Create(ctx, ev, metav1.CreateOptions{})
+	} else {
+		patch, merr := json.Marshal(map[string]any{"series": ev.Series})
+		if err = merr; err == nil {
+			_, err = client.Patch(ctx, ev.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		}
+	}
+	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+		e.dropped.Add(1)
+	}
+}
+
+// Truncate shortens a note to what an event may carry, between characters.
+func Truncate(note string) string {
+	const more = " ..."
+	if len(note) <= noteLimit {
+		return note
+	}
+	end := noteLimit - len(more)
+	for !utf8.RuneStart(note[end]) {
+		end--
+	}
+	return note[:end] + more
+}

@@ -1,0 +1,67 @@
+package actuate
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/explain"
+)
+
+// reject writes why a pod has no node: the condition, if it says something
+// else, and an event for each attempt.
+func (a *Actuator) reject(ctx context.Context, e scheduling.Reject) scheduling.Outcome {
+	reason := corev1.PodReasonUnschedulable
+	if e.Summary.Outcome == decision.Errored {
+		reason = corev1.PodReasonSchedulerError
+	}
+	text := explain.Message(e.Summary)
+	a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
+	return a.condition(ctx, e.Pod, reason, text)
+}
+
+// hold writes that a pod is held back before the queue. For scheduling gates the API
+// server has done so already; of other gates an event tells, too.
+func (a *Actuator) hold(ctx context.Context, e scheduling.Hold) scheduling.Outcome {
+	reason, text := corev1.PodReasonUnschedulable, explain.Held(e.Verdict)
+	if e.Verdict.Rule == decision.SchedulingGates {
+		reason = corev1.PodReasonSchedulingGated
+	}
+	if c := a.o.Condition(e.Pod.UID); c != nil && c.Status == corev1.ConditionFalse && c.Reason == reason &&
+		(c.Message == text || e.Verdict.Rule == decision.SchedulingGates) {
+		return scheduling.Outcome{}
+	}
+	if reason != corev1.PodReasonSchedulingGated {
+		a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
+	}
+	return a.condition(ctx, e.Pod, reason, text)
+}
+
+// condition patches PodScheduled=False into the pod's status unless it is
+// there with the same words.
+func (a *Actuator) condition(ctx context.Context, p *model.Pod, reason, message string) scheduling.Outcome {
+	old := a.o.Condition(p.UID)
+	if old != nil && old.Status == corev1.ConditionFalse && old.Reason == reason && old.Message == message {
+		return scheduling.Outcome{}
+	}
+	c := map[string]any{"type": corev1.PodScheduled, "status": corev1.ConditionFalse, "reason": reason, "message": message}
+	if old == nil || old.Status != corev1.ConditionFalse {
+		c["lastTransitionTime"] = a.o.Now().UTC().Format(time.RFC3339)
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": p.UID}, // a namesake is left alone
+		"status":   map[string]any{"conditions": []any{c}},
+	})
+	if err != nil {
+		return scheduling.Outcome{Result: scheduling.Refused, Why: err.Error()}
+	}
+	_, err = a.o.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return outcome(err)
+}
