@@ -1,0 +1,19 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// difference shows two values under each other, as JSON. Its form is no promise to clients.
+func difference(before, now any) string {
+	return fmt.Sprintf("old: %s\nnew: %s", asJSON(before), asJSON(now))
+}
+
+func asJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprintf("%+v", value)
+	}
+	return string(text)
+}
