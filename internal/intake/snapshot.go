@@ -1,0 +1,76 @@
+package intake
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Snapshot is a cluster as a list of objects describes it, and all of its pods
+// in the order of the list. Kinds that scheduling does not read are passed over;
+// ignored counts them.
+func (in *Intake) Snapshot(objects []runtime.Object) (s *cluster.State, pods []*model.Pod, ignored int) {
+	s = cluster.New()
+	for _, o := range objects {
+		if p, ok := o.(*corev1.Pod); ok {
+			m := in.Pod(p)
+			pods = append(pods, m)
+			s.UpsertPod(m)
+		} else if !in.put(s, o) && !in.putVolume(s, o) {
+			ignored++
+		}
+	}
+	return s, pods, ignored
+}
+
+func (in *Intake) put(s *cluster.State, o runtime.Object) bool {
+	switch o := o.(type) {
+	case *corev1.Node:
+		s.UpsertNode(in.Node(o))
+	case *corev1.Namespace:
+		s.UpsertNamespace(*in.Namespace(o))
+	case *corev1.Service:
+		s.UpsertGroup(*in.Service(o))
+	case *corev1.ReplicationController:
+		s.UpsertGroup(*in.ReplicationController(o))
+	case *appsv1.ReplicaSet:
+		s.UpsertGroup(*in.ReplicaSet(o))
+	case *appsv1.StatefulSet:
+		s.UpsertGroup(*in.StatefulSet(o))
+	case *policyv1.PodDisruptionBudget:
+		s.UpsertBudget(in.Budget(o))
+	case *schedulingv1.PriorityClass:
+		s.UpsertPriorityClass(in.PriorityClass(o))
+	default:
+		return false
+	}
+	return true
+}
+
+func (in *Intake) putVolume(s *cluster.State, o runtime.Object) bool {
+	switch o := o.(type) {
+	case *corev1.PersistentVolume:
+		s.UpsertPersistentVolume(in.PersistentVolume(o))
+	case *corev1.PersistentVolumeClaim:
+		s.UpsertPersistentVolumeClaim(in.PersistentVolumeClaim(o))
+	case *storagev1.StorageClass:
+		s.UpsertStorageClass(in.StorageClass(o))
+	case *storagev1.CSINode:
+		s.UpsertCSINode(in.CSINode(o))
+	case *storagev1.CSIDriver:
+		s.UpsertCSIDriver(in.CSIDriver(o))
+	case *storagev1.CSIStorageCapacity:
+		s.UpsertCSIStorageCapacity(in.CSIStorageCapacity(o))
+	case *storagev1.VolumeAttachment:
+		s.UpsertVolumeAttachment(in.VolumeAttachment(o))
+	default:
+		return false
+	}
+	return true
+}
