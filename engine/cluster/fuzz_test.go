@@ -29,7 +29,7 @@ func (g gen) pick(list ...string) string { return list[g.IntN(len(list))] }
 func (g gen) node() *model.Node {
 	n := &model.Node{
 		Name: fmt.Sprint("n", g.IntN(6)), Pods: int64(g.IntN(10)),
-		Labels:      model.LabelsOf(map[string]string{"zone": g.pick("a", "b"), "disk": g.pick("ssd", "hdd")}),
+		Labels:      model.LabelsOf(map[string]string{"zone": g.pick("a", "b"), "disk": g.pick("ssd", "hdd"), g.pick("host", "other"): g.pick("1", "2", "3", "4")}),
 		Allocatable: model.Requests{MilliCPU: int64(g.IntN(8000)), Memory: int64(g.IntN(1 << 30))},
 	}
 	if g.IntN(4) == 0 {
@@ -59,6 +59,7 @@ func (g gen) pod() *model.Pod {
 	for range g.IntN(3) {
 		spec.Claims = append(spec.Claims, model.PodClaim{Claim: g.pick("data", "logs")})
 	}
+	g.terms(spec)
 	i := g.IntN(24)
 	p := &model.Pod{Namespace: g.pick("x", "y"), Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i), Spec: spec,
 		Labels:   model.LabelsOf(map[string]string{"app": g.pick("web", "db"), "v": g.pick("1", "2")}),

@@ -1,0 +1,313 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+func has(key string, op model.Op, values ...string) *model.Selector {
+	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: op, Values: values}}}
+}
+
+// term draws an inter-pod term.
+func (g gen) term() model.PodTerm {
+	t := model.PodTerm{TopologyKey: g.pick("zone", "disk", "host", "none"), Namespaces: []string{g.pick("x", "y")}}
+	t.Selector = []*model.Selector{has("app", model.In, "web"), has("v", model.NotIn, "1"), has("app", model.Exists),
+		nil, {}, has("extra", model.DoesNotExist)}[g.IntN(6)]
+	if g.IntN(4) == 0 {
+		t.NamespaceSelector = []*model.Selector{{}, has("team", model.In, "a")}[g.IntN(2)]
+	}
+	return t
+}
+
+func (g gen) terms(s *model.PodSpec) {
+	for range g.IntN(2) {
+		s.Affinity = append(s.Affinity, g.term())
+		s.AntiAffinity = append(s.AntiAffinity, g.term())
+	}
+	for range g.IntN(2) {
+		s.PreferredAffinity = append(s.PreferredAffinity, model.WeightedPodTerm{Weight: int32(1 + g.IntN(2)), Term: g.term()})
+		s.PreferredAntiAffinity = append(s.PreferredAntiAffinity, model.WeightedPodTerm{Weight: 5, Term: g.term()})
+	}
+}
+
+// counterDef is a counter as a test asks for it.
+type counterDef struct {
+	key      string
+	eligible func(*NodeInfo) int32 // nil: all
+	tag      string
+	m        Matcher
+}
+
+func (g gen) counterDef() counterDef {
+	d := counterDef{key: g.pick("zone", "disk", "host", ""), tag: g.pick("", "ssd", "untainted"), m: Matcher{SkipDeleting: g.IntN(2) == 0}}
+	switch d.tag {
+	case "ssd":
+		d.eligible = func(n *NodeInfo) int32 {
+			if v, _ := n.Model.Labels.Get("disk"); v == "ssd" {
+				return 1
+			}
+			return 0
+		}
+	case "untainted":
+		d.eligible = func(n *NodeInfo) int32 { return int32(1 - len(n.Model.Taints)) }
+	}
+	for range 1 + g.IntN(2) {
+		t := g.term()
+		d.m.Terms = append(d.m.Terms, MatchTermOf(&t))
+	}
+	return d
+}
+
+func (x *Index) counterOf(d counterDef) *Counter {
+	var e *Derived
+	if d.eligible != nil {
+		e = x.Derived(d.tag, d.eligible)
+	}
+	return x.Counter(CounterName(d.key, d.tag, &d.m), d.key, e, d.m)
+}
+
+// matchesPod is Matcher said plainly.
+func matchesPod(s *State, m *Matcher, p *model.Pod) bool {
+	if m.SkipDeleting && p.Deleting {
+		return false
+	}
+	for _, t := range m.Terms {
+		labels, _ := s.NamespaceLabels(p.Namespace)
+		if !slices.Contains(t.Namespaces, p.Namespace) && !(t.NamespaceSelector != nil && t.NamespaceSelector.Matches(labels)) {
+			return false
+		}
+		if !t.Selector.Matches(p.Labels) {
+			return false
+		}
+	}
+	return true
+}
+
+// recount counts by the value of a label, "" for nodes that lack it.
+func recount(s *State, key string, eligible func(*NodeInfo) int32, weigh func(p *model.Pod) int32) (counts, nodes map[string]int32) {
+	counts, nodes = map[string]int32{}, map[string]int32{}
+	for _, id := range s.NodeIDs() {
+		n := s.Node(id)
+		v := labelOf(n.Model, key)
+		if key == "" {
+			v = n.Model.Name
+		}
+		if v == "" || (eligible != nil && eligible(n) == 0) {
+			continue
+		}
+		nodes[v]++
+		for _, p := range n.Pods {
+			counts[v] += weigh(p)
+		}
+	}
+	maps.DeleteFunc(counts, func(_ string, n int32) bool { return n == 0 })
+	return counts, nodes
+}
+
+func byName(c *Counter) map[string]int32 {
+	out := map[string]int32{}
+	for d, n := range c.Counts {
+		if n != 0 {
+			out[c.Column.names[d]] = n
+		}
+	}
+	return out
+}
+
+func checkCounter(t *testing.T, s *State, c *Counter, d counterDef) {
+	t.Helper()
+	counts, nodes := recount(s, d.key, d.eligible, func(p *model.Pod) int32 {
+		if matchesPod(s, &d.m, p) {
+			return 1
+		}
+		return 0
+	})
+	if got := byName(c); !maps.Equal(got, counts) {
+		t.Fatalf("counter %+v: %v, want %v", d, got, counts)
+	}
+	least, total := int32(0), int64(0)
+	for i, v := range slices.Sorted(maps.Keys(nodes)) {
+		if i == 0 || counts[v] < least {
+			least = counts[v]
+		}
+		total += int64(counts[v])
+	}
+	if got, domains := c.Min(); got != least || domains != len(nodes) || c.Total != total {
+		t.Fatalf("counter %+v: minimum %d of %d, total %d, want %d of %d, %d", d, got, domains, c.Total, least, len(nodes), total)
+	}
+}
+
+// checkTerms compares the owner counts of all terms of all pods, and which of
+// them a pod of each class meets.
+func checkTerms(t *testing.T, s *State, x *Index) {
+	t.Helper()
+	for name, term := range x.terms {
+		counts, _ := recount(s, term.Column.Key, nil, func(p *model.Pod) (n int32) {
+			for _, have := range x.termsOf(p.Spec) {
+				if have == term {
+					n++
+				}
+			}
+			return n
+		})
+		if got := byName(&term.Counter); !maps.Equal(got, counts) {
+			t.Fatalf("term %q: owners %v, want %v", name, got, counts)
+		}
+	}
+	for _, id := range s.NodeIDs() {
+		for _, p := range s.Node(id).Pods {
+			on := x.TermsOn(x.Class(p.Namespace, p.Labels))
+			for name, term := range x.terms {
+				if want := matchesPod(s, &Matcher{Terms: []MatchTerm{term.Match}}, p); want != slices.Contains(on, term) {
+					t.Fatalf("term %q matches %s: want %v", name, p.UID, want)
+				}
+			}
+		}
+	}
+}
+
+// reader is a stand-in for a view: it remembers what it saw of nodes and looks
+// again only where the log says so.
+type reader struct {
+	epoch uint64
+	of    int // counters
+	at    int64
+	seen  map[NodeID]string
+}
+
+// look is what a view remembers of a node.
+func look(x *Index, id NodeID, static string, counters []*Counter) (string, string) {
+	n := x.state.Node(id)
+	if n == nil {
+		return "gone", ""
+	}
+	if static == "" {
+		static = fmt.Sprint(n.Model.Labels, n.Model.Taints, n.Model.Allocatable, n.Model.Pods)
+		for _, d := range slices.Sorted(maps.Keys(x.derived)) {
+			static += fmt.Sprint(d, x.derived[d].Values[id])
+		}
+	}
+	out := fmt.Sprint(static, x.Rows[id])
+	for _, c := range counters {
+		if c.Column.Fine {
+			out += fmt.Sprint(" ", c.At(id))
+		}
+	}
+	return out, static
+}
+
+func (r *reader) catchUp(t *testing.T, x *Index, counters []*Counter, statics map[NodeID]string) {
+	t.Helper()
+	entries, ok := x.Log(r.at)
+	if !ok || r.epoch != x.Epoch || r.seen == nil {
+		r.seen, r.epoch, r.at = map[NodeID]string{}, x.Epoch, x.LogEnd()
+		for id := range x.Rows {
+			if x.Rows[id].Live {
+				r.seen[NodeID(id)], statics[NodeID(id)] = look(x, NodeID(id), "", counters)
+			}
+		}
+		return
+	}
+	from := r.at
+	for i, id := range entries {
+		if !x.IsLast(id, from+int64(i)) {
+			continue
+		}
+		if x.StaticSince(id, from) {
+			statics[id] = ""
+		}
+		r.seen[id], statics[id] = look(x, id, statics[id], counters)
+	}
+	r.at = x.LogEnd()
+	for id := range x.Rows {
+		want, _ := look(x, NodeID(id), "", counters)
+		if got, saw := r.seen[NodeID(id)]; saw != (want != "gone") && got != "gone" || saw && got != want {
+			t.Fatalf("node %d: the log left a reader with %q, want %q", id, got, want)
+		}
+	}
+}
+
+func checkOrder(t *testing.T, s *State, x *Index) {
+	t.Helper()
+	ranks, byRank, _ := x.Ranks()
+	want := slices.Clone(s.NodeIDs())
+	slices.SortFunc(want, func(a, b NodeID) int { return cmp.Compare(s.Node(a).Key, s.Node(b).Key) })
+	got := slices.DeleteFunc(slices.Clone(byRank), func(id NodeID) bool { return id < 0 })
+	if !slices.Equal(got, want) {
+		t.Fatalf("order %v, want %v", got, want)
+	}
+	for r, id := range byRank {
+		if id >= 0 && int(ranks[id]) != r {
+			t.Fatalf("rank of %d is %d, want %d", id, ranks[id], r)
+		}
+	}
+}
+
+// indexStep changes the world in ways that matter to an Index.
+func (g gen) indexStep(t *testing.T, v world) {
+	switch g.IntN(12) {
+	case 0:
+		ns := model.Namespace{Name: g.pick("x", "y"), Labels: model.LabelsOf(map[string]string{"team": g.pick("a", "b")})}
+		v.s.UpsertNamespace(ns)
+	case 1: // a heartbeat
+		if ids := v.s.NodeIDs(); len(ids) > 0 {
+			n := *v.s.Node(ids[g.IntN(len(ids))]).Model
+			n.ResourceVersion += "1"
+			n.Labels = slices.Clone(n.Labels)
+			v.s.UpsertNode(&n)
+			v.w.nodes[n.Name] = &n
+		}
+	default:
+		g.step(t, v)
+	}
+}
+
+// TestIndex compares all that an Index keeps with what it means, after random
+// operations.
+func TestIndex(t *testing.T) {
+	for seed := range uint64(rounds(40)) {
+		g := gen{rand.New(rand.NewPCG(seed, 2))}
+		v := world{New(), newTwin()}
+		for range g.IntN(100) { // what was there before the index
+			g.indexStep(t, v)
+		}
+		x := v.s.Index()
+		x.limits = limits{fineDomains: 1 + g.IntN(4), fineNodes: 1 + g.IntN(4), manyDomains: g.IntN(4)}
+		var defs []counterDef
+		r, statics := reader{}, map[NodeID]string{}
+		for range 250 {
+			g.indexStep(t, v)
+			if g.IntN(20) == 0 && len(defs) < 8 {
+				defs = append(defs, g.counterDef())
+			}
+			if g.IntN(100) == 0 {
+				x.Reset()
+			}
+			var counters []*Counter
+			for _, d := range defs {
+				if g.IntN(4) > 0 { // not all are asked for at once
+					c := x.counterOf(d)
+					counters = append(counters, c)
+					checkCounter(t, v.s, c, d)
+				}
+			}
+			if len(counters) == len(defs) {
+				if len(defs) != r.of { // new counters: look at everything
+					r.seen, r.of = nil, len(defs)
+				}
+				r.catchUp(t, x, counters, statics)
+			}
+			if g.IntN(10) == 0 {
+				checkTerms(t, v.s, x)
+				checkOrder(t, v.s, x)
+			}
+		}
+	}
+}
