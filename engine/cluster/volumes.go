@@ -37,8 +37,8 @@ func (v *volumes) fork(mine, theirs *token) volumes {
 
 func byVolumeName(a, b *model.PersistentVolume) int { return cmp.Compare(a.Name, b.Name) }
 
-// PersistentVolume returns a volume by name.
-func (s *State) PersistentVolume(name string) (*model.PersistentVolume, bool) {
+// PV returns a volume by name.
+func (s *State) PV(name string) (*model.PersistentVolume, bool) {
 	return s.volumes.persistent.get(name)
 }
 
@@ -56,8 +56,8 @@ func (s *State) VolumesFor(namespace, claim string) []*model.PersistentVolume {
 	return list
 }
 
-// UpsertPersistentVolume takes notice of a volume.
-func (s *State) UpsertPersistentVolume(v *model.PersistentVolume) {
+// UpsertPV takes notice of a volume.
+func (s *State) UpsertPV(v *model.PersistentVolume) {
 	s.revision++
 	if old, ok := s.volumes.persistent.get(v.Name); ok {
 		s.unlistVolume(old)
@@ -67,8 +67,8 @@ func (s *State) UpsertPersistentVolume(v *model.PersistentVolume) {
 	putSorted(list, key, v, byVolumeName)
 }
 
-// RemovePersistentVolume forgets a volume.
-func (s *State) RemovePersistentVolume(name string) {
+// RemovePV forgets a volume.
+func (s *State) RemovePV(name string) {
 	old, ok := s.volumes.persistent.get(name)
 	if !ok {
 		return
@@ -91,19 +91,19 @@ func (v *volumes) listOf(pv *model.PersistentVolume) (*table[[]*model.Persistent
 	return &v.reserved, pv.Claim.Namespace + "/" + pv.Claim.Name
 }
 
-// PersistentVolumeClaim returns a claim.
-func (s *State) PersistentVolumeClaim(namespace, name string) (*model.PersistentVolumeClaim, bool) {
+// PVC returns a claim.
+func (s *State) PVC(namespace, name string) (*model.PersistentVolumeClaim, bool) {
 	return s.volumes.claims.get(namespace + "/" + name)
 }
 
-// UpsertPersistentVolumeClaim takes notice of a claim.
-func (s *State) UpsertPersistentVolumeClaim(c *model.PersistentVolumeClaim) {
+// UpsertPVC takes notice of a claim.
+func (s *State) UpsertPVC(c *model.PersistentVolumeClaim) {
 	s.revision++
 	s.volumes.claims.put(c.Namespace+"/"+c.Name, c)
 }
 
-// RemovePersistentVolumeClaim forgets a claim.
-func (s *State) RemovePersistentVolumeClaim(namespace, name string) {
+// RemovePVC forgets a claim.
+func (s *State) RemovePVC(namespace, name string) {
 	s.revision++
 	s.volumes.claims.del(namespace + "/" + name)
 }

@@ -30,6 +30,7 @@ const (
 	WhyAntiAffinity
 	WhyExistingAntiAffinity
 	WhyFeatures
+	WhyVolumeGone
 	WhyText // Subject: the whole text (pre-filter refusals, faults)
 	numWhy
 )
@@ -57,6 +58,7 @@ var whyTexts = [numWhy]string{
 	WhyAntiAffinity:         "node(s) didn't match pod anti-affinity rules",
 	WhyExistingAntiAffinity: "node(s) didn't satisfy existing pods anti-affinity rules",
 	WhyFeatures:             "node(s) didn't match Pod's required features",
+	WhyVolumeGone:           "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 }
 
 // Reason is one reason of a rejection with its numbers. Which numbers are set

@@ -39,6 +39,14 @@ func (a *attempt) compileFilter(r decision.Rule) compiled {
 		return a.nodePorts()
 	case decision.NodeResourcesFit:
 		return a.resourcesFit()
+	case decision.VolumeRestrictions:
+		return a.volumeRestrictions()
+	case decision.NodeVolumeLimits:
+		return a.volumeLimits()
+	case decision.VolumeBinding:
+		return a.volumeBinding()
+	case decision.VolumeZone:
+		return a.volumeZone()
 	case decision.PodTopologySpread:
 		return a.topologySpread()
 	case decision.InterPodAffinity:

@@ -56,9 +56,9 @@ func (in *Intake) put(s *cluster.State, o runtime.Object) bool {
 func (in *Intake) putVolume(s *cluster.State, o runtime.Object) bool {
 	switch o := o.(type) {
 	case *corev1.PersistentVolume:
-		s.UpsertPersistentVolume(in.PersistentVolume(o))
+		s.UpsertPV(in.PersistentVolume(o))
 	case *corev1.PersistentVolumeClaim:
-		s.UpsertPersistentVolumeClaim(in.PersistentVolumeClaim(o))
+		s.UpsertPVC(in.PersistentVolumeClaim(o))
 	case *storagev1.StorageClass:
 		s.UpsertStorageClass(in.StorageClass(o))
 	case *storagev1.CSINode:

@@ -1,0 +1,179 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// attachment is a volume as attach limits count it: by driver and handle, once
+// a node, however many pods use it.
+type attachment struct{ driver, handle string }
+
+// volumeLimits rejects nodes on which the pod's new volumes would exceed what
+// the node's CSI drivers can attach, and nodes that lack a driver which demands
+// to be there.
+func (a *attempt) volumeLimits() compiled {
+	if len(a.pod.Spec.Claims)+len(a.pod.Spec.Inline) == 0 {
+		return compiled{}
+	}
+	return compiled{judge: func(st *site) decision.Verdict {
+		for i := range a.pod.Spec.Claims {
+			if text := a.claimFault(&a.pod.Spec.Claims[i]); text != "" {
+				return rejects(decision.Unresolvable, decision.Reason{Why: decision.WhyText, Subject: text})
+			}
+		}
+		csi, _ := a.state.CSINode(st.node.Name)
+		fresh := a.attachments(nil, a.pod, csi)
+		if v := a.driversPresent(fresh, csi); v.Code != decision.Fits {
+			return v
+		}
+		if csi == nil || len(fresh) == 0 || !slices.ContainsFunc(csi.Drivers, limits) {
+			return decision.Verdict{}
+		}
+		return exceeded(csi, fresh, a.attached(st, csi))
+	}}
+}
+
+func limits(d model.CSINodeDriver) bool { return d.Limit >= 0 }
+
+// claimFault says what keeps a claim of the pod from being looked at.
+func (a *attempt) claimFault(c *model.PodClaim) string {
+	claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
+	switch {
+	case !ok:
+		return fmt.Sprintf("looking up PVC %s/%s: %s", a.pod.Namespace, c.Claim, missingClaim(c.Claim))
+	case c.Ephemeral && !ownedBy(claim, a.pod):
+		return foreignClaim(claim, a.pod)
+	}
+	return ""
+}
+
+// driversPresent rejects a node without a driver that prevents scheduling then.
+func (a *attempt) driversPresent(fresh []attachment, csi *model.CSINode) decision.Verdict {
+	for _, f := range fresh {
+		d, ok := a.state.CSIDriver(f.driver)
+		if !ok || !d.PreventPodSchedulingIfMissing {
+			continue
+		}
+		if csi == nil || !slices.ContainsFunc(csi.Drivers, func(d model.CSINodeDriver) bool { return d.Name == f.driver }) {
+			return rejects(decision.Unresolvable, decision.Reason{Why: decision.WhyDriverMissing, Subject: f.driver})
+		}
+	}
+	return decision.Verdict{}
+}
+
+// attached are the volumes on a node: those of its pods, and those that are
+// still, or already, attached without one.
+func (a *attempt) attached(st *site, csi *model.CSINode) []attachment {
+	var out []attachment
+	for _, p := range st.pods {
+		out = a.attachments(out, p, csi)
+	}
+	for _, va := range a.state.VolumeAttachments(st.node.Name) {
+		v, ok := a.state.PV(va.Volume)
+		if ok && va.Attacher != "" && v.CSI.Driver != "" && v.CSI.InTree == "" {
+			out = append(out, attachment{va.Attacher, v.CSI.Handle})
+		}
+	}
+	return distinct(out)
+}
+
+// exceeded counts by driver what is attached and what is new.
+func exceeded(csi *model.CSINode, fresh, attached []attachment) decision.Verdict {
+	for i := range csi.Drivers {
+		d := &csi.Drivers[i]
+		if !limits(*d) {
+			continue
+		}
+		var want, used int64
+		for _, f := range fresh {
+			if f.driver == d.Name && !slices.Contains(attached, f) {
+				want++
+			}
+		}
+		for _, f := range attached {
+			if f.driver == d.Name {
+				used++
+			}
+		}
+		if want > 0 && used+want > d.Limit {
+			return rejects(decision.Unschedulable, decision.Reason{
+				Why: decision.WhyMaxVolumes, Subject: d.Name, Want: want, Used: used, Have: d.Limit,
+			})
+		}
+	}
+	return decision.Verdict{}
+}
+
+// attachments adds the volumes of a pod that count against limits on a node,
+// without repetition.
+func (a *attempt) attachments(out []attachment, p *model.Pod, csi *model.CSINode) []attachment {
+	for i := range p.Spec.Claims {
+		c := &p.Spec.Claims[i]
+		claim, ok := a.state.PVC(p.Namespace, c.Claim)
+		if !ok || c.Ephemeral && !ownedBy(claim, p) {
+			continue
+		}
+		if at := a.attachmentOf(claim, csi); at.driver != "" && at.handle != "" {
+			out = append(out, at)
+		}
+	}
+	for _, v := range p.Spec.Inline {
+		if migratedOn(csi, v.InTree) {
+			out = append(out, attachment{v.Driver, v.Handle})
+		}
+	}
+	return distinct(out)
+}
+
+// attachmentOf is the volume behind a claim. One that is not made yet counts by
+// its class's provisioner, under a handle that no volume has.
+func (a *attempt) attachmentOf(claim *model.PersistentVolumeClaim, csi *model.CSINode) attachment {
+	if claim.Volume != "" {
+		if v, ok := a.state.PV(claim.Volume); ok {
+			if v.CSI.InTree != "" && !migratedOn(csi, v.CSI.InTree) {
+				return attachment{}
+			}
+			return attachment{v.CSI.Driver, v.CSI.Handle}
+		}
+	}
+	class, ok := a.state.StorageClass(claim.ClassName())
+	if !ok {
+		return attachment{}
+	}
+	driver := class.Provisioner
+	if standIn, inTree := migratedProvisioners[driver]; inTree {
+		if !migratedOn(csi, driver) {
+			return attachment{}
+		}
+		driver = standIn
+	}
+	return attachment{driver, "\x00" + claim.Namespace + "/" + claim.Name}
+}
+
+// migratedProvisioners are in-tree provisioners and the drivers that stand in.
+var migratedProvisioners = map[string]string{
+	"kubernetes.io/gce-pd":          "pd.csi.storage.gke.io",
+	"kubernetes.io/aws-ebs":         "ebs.csi.aws.com",
+	"kubernetes.io/azure-disk":      "disk.csi.azure.com",
+	"kubernetes.io/azure-file":      "file.csi.azure.com",
+	"kubernetes.io/cinder":          "cinder.csi.openstack.org",
+	"kubernetes.io/vsphere-volume":  "csi.vsphere.vmware.com",
+	"kubernetes.io/portworx-volume": "pxd.portworx.com",
+}
+
+// migratedOn says whether a node handles an in-tree plugin through CSI.
+func migratedOn(csi *model.CSINode, plugin string) bool {
+	return csi != nil && slices.Contains(csi.Migrated, plugin)
+}
+
+func distinct(list []attachment) []attachment {
+	slices.SortFunc(list, func(a, b attachment) int {
+		return cmp.Or(cmp.Compare(a.driver, b.driver), cmp.Compare(a.handle, b.handle))
+	})
+	return slices.Compact(list)
+}

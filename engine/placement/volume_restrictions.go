@@ -1,0 +1,92 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// volumeRestrictions rejects nodes where a legacy disk of the pod is in use in a
+// way that does not allow sharing, and all nodes while another pod, wherever it
+// is, uses a ReadWriteOncePod claim of this one.
+func (a *attempt) volumeRestrictions() compiled {
+	var exclusive []string // ReadWriteOncePod claims
+	for i := range a.pod.Spec.Claims {
+		c := &a.pod.Spec.Claims[i]
+		if c.Ephemeral {
+			continue // belongs to this pod alone
+		}
+		claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
+		if !ok {
+			return refuses(missingClaim(c.Claim))
+		}
+		if claim.Modes&model.ReadWriteOncePod != 0 && !slices.Contains(exclusive, c.Claim) {
+			exclusive = append(exclusive, c.Claim)
+		}
+	}
+	disks := a.pod.Spec.Disks
+	if len(disks)+len(exclusive) == 0 {
+		return compiled{}
+	}
+	return compiled{judge: func(st *site) decision.Verdict {
+		for i := range disks {
+			for _, p := range st.pods {
+				if slices.ContainsFunc(p.Spec.Disks, func(d model.Disk) bool { return conflicting(&disks[i], &d) }) {
+					return rejects(decision.Unschedulable, decision.Reason{Why: decision.WhyDiskConflict, Subject: disks[i].ID, Who: p.Key()})
+				}
+			}
+		}
+		for _, claim := range exclusive {
+			if user := a.userOf(claim, st); user != nil {
+				return rejects(decision.Unschedulable, decision.Reason{Why: decision.WhyReadWriteOncePod, Subject: claim, Who: user.Key()})
+			}
+		}
+		return decision.Verdict{}
+	}}
+}
+
+// userOf is a pod, on any node, that uses a claim of the pod's namespace when
+// the site is as it is.
+func (a *attempt) userOf(claim string, st *site) *model.Pod {
+	for _, p := range a.state.ClaimUsers(a.pod.Namespace, claim) {
+		gone := slices.ContainsFunc(st.removed, func(r *model.Pod) bool { return r.UID == p.UID })
+		if !gone && usesClaim(p, claim) {
+			return p
+		}
+	}
+	for _, p := range st.added {
+		if p.Namespace == a.pod.Namespace && usesClaim(p, claim) {
+			return p
+		}
+	}
+	return nil
+}
+
+func usesClaim(p *model.Pod, claim string) bool {
+	return slices.ContainsFunc(p.Spec.Claims, func(c model.PodClaim) bool { return c.Claim == claim && !c.Ephemeral })
+}
+
+// conflicting says whether two disks are the same and cannot be shared. Sharing
+// takes that both are read-only, and AWS disks cannot be shared at all.
+func conflicting(d, other *model.Disk) bool {
+	if d.Kind != other.Kind || d.ID != other.ID {
+		return false
+	}
+	if d.Kind == model.RBDDisk && !slices.ContainsFunc(d.Monitors, func(m string) bool { return slices.Contains(other.Monitors, m) }) {
+		return false
+	}
+	return d.Kind == model.AWSDisk || !d.ReadOnly || !other.ReadOnly
+}
+
+func missingClaim(name string) string {
+	return fmt.Sprintf("persistentvolumeclaim %q not found", name)
+}
+
+// refuses is a rule's refusal of all nodes that nothing but a change of the
+// named objects can cure.
+func refuses(text string) compiled {
+	v := rejects(decision.Unresolvable, decision.Reason{Why: decision.WhyText, Subject: text})
+	return compiled{refusal: &v}
+}

@@ -1,0 +1,122 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+const (
+	betaZoneKey   = "failure-domain.beta.kubernetes.io/zone"
+	betaRegionKey = "failure-domain.beta.kubernetes.io/region"
+	regionKey     = "topology.kubernetes.io/region"
+)
+
+// volumeTopologyKeys are the labels that say where a volume is, with the label
+// of a node that is as good.
+var volumeTopologyKeys = [...][2]string{
+	{betaZoneKey, zoneKey}, {betaRegionKey, regionKey}, {zoneKey, zoneKey}, {regionKey, regionKey},
+}
+
+// volumeTopology is where a volume is: one of values of a label.
+type volumeTopology struct {
+	key, same string // the label, and the one that a node may have instead
+	values    []string
+	volume    string
+}
+
+// volumeZone rejects nodes outside of the zones and regions that bound volumes
+// are labelled with. Nodes that say nothing of where they are pass.
+func (a *attempt) volumeZone() compiled {
+	var places []volumeTopology
+	for i := range a.pod.Spec.Claims {
+		c := &a.pod.Spec.Claims[i]
+		if c.Ephemeral {
+			continue
+		}
+		claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
+		if !ok {
+			return refuses(missingClaim(c.Claim))
+		}
+		if claim.Volume == "" {
+			if text := a.unboundZone(claim); text != "" {
+				return refuses(text)
+			}
+			continue
+		}
+		v, ok := a.state.PV(claim.Volume)
+		if !ok {
+			return refuses(fmt.Sprintf("persistentvolume %q not found", claim.Volume))
+		}
+		places = append(places, topologyOf(v)...)
+	}
+	if len(places) == 0 {
+		return compiled{}
+	}
+	return compiled{judge: func(st *site) decision.Verdict { return inPlaces(st.node, places) }}
+}
+
+// unboundZone says what is wrong with a claim that has no volume; nothing if
+// one will be found or made for it.
+func (a *attempt) unboundZone(claim *model.PersistentVolumeClaim) string {
+	name := claim.ClassName()
+	if name == "" {
+		return "PersistentVolumeClaim had no pv name and storageClass name"
+	}
+	class, ok := a.state.StorageClass(name)
+	switch {
+	case !ok:
+		return fmt.Sprintf("storageclass.storage.k8s.io %q not found", name)
+	case !class.WaitForFirstConsumer:
+		return "PersistentVolume had no name"
+	}
+	return ""
+}
+
+// topologyOf reads a volume's labels. Several zones are joined by "__"; a label
+// with an empty one among them is not heeded.
+func topologyOf(v *model.PersistentVolume) []volumeTopology {
+	var out []volumeTopology
+	for _, keys := range volumeTopologyKeys {
+		value, ok := v.Labels.Get(keys[0])
+		if !ok {
+			continue
+		}
+		values := strings.Split(value, "__")
+		for i := range values {
+			values[i] = strings.TrimSpace(values[i])
+		}
+		if slices.Contains(values, "") {
+			continue
+		}
+		out = append(out, volumeTopology{key: keys[0], same: keys[1], values: values, volume: v.Name})
+	}
+	return out
+}
+
+func inPlaces(n *model.Node, places []volumeTopology) decision.Verdict {
+	placed := false
+	for _, keys := range volumeTopologyKeys {
+		if _, ok := n.Labels.Get(keys[0]); ok {
+			placed = true
+			break
+		}
+	}
+	if !placed {
+		return decision.Verdict{}
+	}
+	for i := range places {
+		p := &places[i]
+		value, ok := n.Labels.Get(p.key)
+		if !ok {
+			value, ok = n.Labels.Get(p.same)
+		}
+		if !ok || !slices.Contains(p.values, value) {
+			return rejects(decision.Unresolvable, decision.Reason{Why: decision.WhyVolumeZone, Subject: p.key, Who: p.volume})
+		}
+	}
+	return decision.Verdict{}
+}
