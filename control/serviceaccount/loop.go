@@ -1,0 +1,169 @@
+package serviceaccount
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+const (
+	accountName = "default"
+	workers     = 4
+	// resync looks at every namespace again, in case an event was lost on the way.
+	resync = 10 * time.Minute
+)
+
+// loop furnishes namespaces, one key a namespace.
+type loop struct {
+	client     kubernetes.Interface
+	rootCA     string
+	queue      workqueue.TypedRateLimitingInterface[string]
+	namespaces corelisters.NamespaceLister
+	accounts   corelisters.ServiceAccountLister
+	maps       corelisters.ConfigMapLister
+	log        klog.Logger
+}
+
+// Run furnishes all namespaces until ctx ends. factory (started here if it is
+// not yet) supplies the namespaces; rootCA is the PEM certificate to publish,
+// nil to publish none. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, rootCA []byte, log klog.Logger) error {
+	l := &loop{
+		client: client, rootCA: string(rootCA), log: log,
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+	}
+	defer l.queue.ShutDown()
+	namespaces := factory.Core().V1().Namespaces()
+	accounts := only(accountName, client, coreinformers.NewFilteredServiceAccountInformer)
+	maps := only(ConfigMapName, client, coreinformers.NewFilteredConfigMapInformer)
+	l.namespaces = namespaces.Lister()
+	l.accounts = corelisters.NewServiceAccountLister(accounts.GetIndexer())
+	l.maps = corelisters.NewConfigMapLister(maps.GetIndexer())
+
+	byName := func(o metav1.Object) { l.queue.Add(o.GetName()) }
+	byNamespace := func(o metav1.Object) { l.queue.Add(o.GetNamespace()) }
+	if err := watch(namespaces.Informer(), byName, byName, nil); err != nil {
+		return err
+	}
+	if err := watch(accounts, nil, nil, byNamespace); err != nil {
+		return err
+	}
+	if err := watch(maps, byNamespace, byNamespace, byNamespace); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	go accounts.RunWithContext(ctx)
+	go maps.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), namespaces.Informer().HasSynced, accounts.HasSynced, maps.HasSynced) {
+		return nil
+	}
+	for range workers {
+		go func() {
+			for l.next(ctx) {
+			}
+		}()
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// only watches the objects called name in all namespaces: two small caches
+// instead of every ConfigMap of the cluster.
+func only[Tweak ~func(*metav1.ListOptions)](name string, client kubernetes.Interface,
+	informer func(kubernetes.Interface, string, time.Duration, cache.Indexers, Tweak) cache.SharedIndexInformer,
+) cache.SharedIndexInformer {
+	return informer(client, metav1.NamespaceAll, resync,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
+		})
+}
+
+// watch calls the functions that are not nil with added, updated and deleted objects.
+func watch(informer cache.SharedIndexInformer, added, updated, deleted func(metav1.Object)) error {
+	call := func(f func(metav1.Object), obj any) {
+		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = gone.Obj
+		}
+		if o, ok := obj.(metav1.Object); ok && f != nil {
+			f(o)
+		}
+	}
+	_, err := informer.AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { call(added, obj) },
+		UpdateFunc: func(_, obj any) { call(updated, obj) },
+		DeleteFunc: func(obj any) { call(deleted, obj) },
+	}, resync)
+	return err
+}
+
+func (l *loop) next(ctx context.Context) bool {
+	name, down := l.queue.Get()
+	if down {
+		return false
+	}
+	defer l.queue.Done(name)
+	if err := l.sync(ctx, name); err != nil {
+		if ctx.Err() == nil {
+			l.log.Error(err, "Furnishing the namespace failed; trying again", "namespace", name)
+		}
+		l.queue.AddRateLimited(name)
+		return true
+	}
+	l.queue.Forget(name)
+	return true
+}
+
+// sync makes what the namespace lacks. Whoever else makes it first, or deletes
+// the namespace meanwhile, is welcome.
+func (l *loop) sync(ctx context.Context, namespace string) error {
+	ns, err := l.namespaces.Get(namespace)
+	if apierrors.IsNotFound(err) || err == nil && (ns.Status.Phase == corev1.NamespaceTerminating || ns.DeletionTimestamp != nil) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := benign(l.ensureAccount(ctx, namespace)); err != nil {
+		return fmt.Errorf("serviceaccount %s/%s: %w", namespace, accountName, err)
+	}
+	if l.rootCA == "" {
+		return nil
+	}
+	if err := benign(l.ensureRootCA(ctx, namespace)); err != nil {
+		return fmt.Errorf("configmap %s/%s: %w", namespace, ConfigMapName, err)
+	}
+	return nil
+}
+
+func (l *loop) ensureAccount(ctx context.Context, namespace string) error {
+	_, err := l.accounts.ServiceAccounts(namespace).Get(accountName)
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: accountName, Namespace: namespace}}
+	_, err = l.client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
+	return err
+}
+
+// benign drops errors that say that the wanted state is there already or not
+// wanted any more.
+func benign(err error) error {
+	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) ||
+		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil
+	}
+	return err
+}
