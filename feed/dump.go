@@ -1,0 +1,72 @@
+package feed
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// Dump reads the objects of files that `kubectl get -o yaml` or `-o json` wrote:
+// single objects, lists, several YAML documents. Objects of kinds that are not
+// Kubernetes' own are passed over.
+func Dump(files []string) ([]runtime.Object, error) {
+	var out []runtime.Object
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+		for n := 1; ; n++ {
+			doc, err := reader.Read()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil && len(bytes.TrimSpace(doc)) > 0 {
+				out, err = decode(out, doc)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: document %d: %w", file, n, err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// decode appends the objects of one document.
+func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
+	js, err := utilyaml.ToJSON(doc)
+	if err != nil {
+		return nil, err
+	}
+	o, kind, err := scheme.Codecs.UniversalDeserializer().Decode(js, nil, nil)
+	if runtime.IsNotRegisteredError(err) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, isList := o.(*corev1.List)
+	if !isList {
+		if !meta.IsListType(o) {
+			return append(out, o), nil
+		}
+		items, err := meta.ExtractList(o)
+		return append(out, items...), err
+	}
+	for i := range list.Items {
+		if out, err = decode(out, list.Items[i].Raw); err != nil {
+			return nil, fmt.Errorf("%s: items[%d]: %w", kind.Kind, i, err)
+		}
+	}
+	return out, nil
+}
