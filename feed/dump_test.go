@@ -35,7 +35,7 @@ func TestDumpsOfAllShapesAreRead(t *testing.T) {
 
 func TestBadDumpsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"apiVersion: v1\nkind: Pod\nspec: 3":   "dump.yaml: document 1",
+		"apiVersion: v1\nkind: Pod\nspec: 3":    "dump.yaml: document 1",
 		"a: [":                                  "dump.yaml: document 1",
 		"apiVersion: v1\nkind: Pod\n---\nname:": "document 2",
 		`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod","spec":{"containers":1}}]}`: "items[0]",
