@@ -25,8 +25,9 @@
 // Invariants, held by a slow twin that is fuzzed against the queue:
 //
 //   - OnePlace: a pod is in exactly one pool, or in flight.
-//   - NothingSleeps: a pod rejected by no rule goes to the back-off, never to the unschedulable pool; what
-//     waits for longer than Config.LeftoverAfter is tried again whatever happened.
+//   - NothingSleeps: a pod rejected by no rule is woken by any change, and what waits
+//     for longer than Config.LeftoverAfter is tried again whatever happened.
+//   - NoSpin: without changes, time and new pods no pod is tried twice.
 //   - Total order: no result depends on the order of insertion or of a map.
 //
 // Departure from Kubernetes: the pools are flushed when the queue is asked, not

@@ -11,6 +11,9 @@ import (
 
 // cares is a small table in the shape of the real one.
 func cares(rules decision.RuleSet) decision.Change {
+	if rules == 0 {
+		return decision.AnyChange
+	}
 	var c decision.Change
 	if rules.Has(decision.NodeResourcesFit) {
 		c |= decision.NodeAdded | decision.NodeAllocatable | decision.PodRemoved

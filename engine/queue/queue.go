@@ -131,7 +131,7 @@ func (q *Queue) Next(now time.Time) (Attempt, bool) {
 }
 
 // Reject takes back a pod that no node can take, with the rules that said so. If
-// something that concerns them happened meanwhile, or no rule is named, the pod only backs off.
+// something that concerns them happened meanwhile, the pod only backs off.
 func (q *Queue) Reject(now time.Time, uid string, rules decision.RuleSet) {
 	e, ok := q.pods[uid]
 	if !ok || e.pool != InFlight {
@@ -141,7 +141,7 @@ func (q *Queue) Reject(now time.Time, uid string, rules decision.RuleSet) {
 	e.rejections++
 	e.failures = 0
 	e.entered, e.rules = now, rules
-	if rules == 0 || e.edited || q.since(e.start)&q.cfg.Cares(rules) != 0 {
+	if e.edited || q.since(e.start)&q.cfg.Cares(rules) != 0 {
 		q.ready(now, e, AttemptFailed)
 		return
 	}

@@ -84,6 +84,7 @@ func TestErrorsBackOffByThemselves(t *testing.T) {
 	}
 	next(q, now)
 	q.Reject(now, "a", 0)
+	q.Changed(now, decision.GroupChanged) // rejected by no rule: any change will do
 	if got := next(q, now); got != "a" {
 		t.Fatal("a rejected pod is taken from the back-off when nothing is active")
 	}

@@ -184,7 +184,7 @@ func (t *twin) giveBack(now time.Time, uid string, rules decision.RuleSet, faile
 	}
 	r.rejections, r.failures, r.rules = r.rejections+1, 0, rules
 	concerned := slices.ContainsFunc(r.heard, func(c decision.Change) bool { return c&t.cfg.Cares(rules) != 0 })
-	if rules == 0 || r.edited || concerned {
+	if r.edited || concerned {
 		t.settle(now, r)
 		return
 	}

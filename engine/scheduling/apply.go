@@ -20,7 +20,7 @@ func (m *Machine) apply(now time.Time, e Event) {
 }
 
 func (m *Machine) upsert(now time.Time, object any) {
-	change := decision.NoChange
+	change := m.upsertVolume(object)
 	switch o := object.(type) {
 	case *model.Pod:
 		m.upsertPod(now, o)
@@ -44,7 +44,7 @@ func (m *Machine) upsert(now time.Time, object any) {
 }
 
 func (m *Machine) remove(now time.Time, object any) {
-	change := decision.NoChange
+	change := m.removeVolume(object)
 	switch o := object.(type) {
 	case *model.Pod:
 		m.removePod(now, o.UID)

@@ -6,6 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
 )
 
@@ -33,9 +34,12 @@ type Config struct {
 	LookAgain   time.Duration // a look that failed is repeated after this
 }
 
-// DefaultConfig has kube-scheduler's queue and no profile.
+// DefaultConfig has kube-scheduler's queue, placement's table of who wakes whom, and
+// no profile.
 func DefaultConfig() Config {
-	return Config{Queue: queue.DefaultConfig(), BindTimeout: 2 * time.Minute, Confirm: 30 * time.Second, LookAgain: 5 * time.Second}
+	q := queue.DefaultConfig()
+	q.Cares = placement.Cares
+	return Config{Queue: q, BindTimeout: 2 * time.Minute, Confirm: 30 * time.Second, LookAgain: 5 * time.Second}
 }
 
 // Machine is the scheduling machine. It is a plain value of its owner: one
