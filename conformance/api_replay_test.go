@@ -1,0 +1,167 @@
+package conformance_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// script is one vector being replayed: its names and the answers so far.
+type script struct {
+	server  *apiServer
+	ns, u   string
+	answers []any
+}
+
+// replay makes a fresh namespace, sends the steps in order, compares, cleans
+// up, and says what was different.
+func (s *apiServer) replay(v apiVector) []string {
+	s.scripts++
+	u := fmt.Sprintf("%06s", strconv.FormatInt(int64(s.scripts), 36))
+	r := &script{server: s, u: strings.ReplaceAll(u, " ", "0"), ns: "conf-" + strings.ReplaceAll(u, " ", "0")}
+	if code, _, body := r.send("POST", "/api/v1/namespaces", "application/json", nil, []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+r.ns+`"}}`)); code != http.StatusCreated {
+		return []string{fmt.Sprintf("making namespace %s: %d %s", r.ns, code, body)}
+	}
+	defer r.cleanup(v.Cleanup)
+	var complaints []string
+	for i, step := range v.Steps {
+		answer, err := r.step(step)
+		if err != nil {
+			return append(complaints, fmt.Sprintf("step %d: %v", i, err))
+		}
+		for _, c := range r.compare(step.Expect, answer) {
+			complaints = append(complaints, fmt.Sprintf("step %d %s %s: %s", i, step.Method, step.Path, c))
+		}
+	}
+	return complaints
+}
+
+func (r *script) step(step apiStep) (apiAnswer, error) {
+	body := []byte(r.fill(string(step.Body)))
+	var text string
+	if json.Unmarshal(body, &text) == nil {
+		body = []byte(text) // a string is sent as it is
+	}
+	if step.Method == "COMPACT" {
+		r.answers = append(r.answers, nil)
+		return apiAnswer{Code: http.StatusOK}, r.compact(body)
+	}
+	contentType := step.ContentType
+	if contentType == "" {
+		contentType = "application/json"
+	}
+	code, header, raw := r.send(step.Method, r.fill(step.Path), contentType, step.Headers, body)
+	if code == 0 {
+		return apiAnswer{}, fmt.Errorf("%s %s: %s", step.Method, step.Path, raw)
+	}
+	var object any
+	_ = json.Unmarshal(raw, &object)
+	r.answers = append(r.answers, object)
+	return answerOf(code, header, raw, step.Expect.Events != nil), nil
+}
+
+func (r *script) send(method, path, contentType string, headers map[string]string, body []byte) (int, http.Header, []byte) {
+	req, err := http.NewRequestWithContext(context.Background(), method, r.server.base+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, []byte(err.Error())
+	}
+	if len(body) > 0 {
+		req.Header.Set("Content-Type", contentType)
+	} else {
+		req.Body = nil
+	}
+	req.Header.Set("Accept", "application/json")
+	for k, v := range headers {
+		req.Header.Set(k, r.fill(v))
+	}
+	resp, err := r.server.client.Do(req)
+	if err != nil {
+		return 0, nil, []byte(err.Error())
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, nil, []byte(err.Error())
+	}
+	return resp.StatusCode, resp.Header, raw
+}
+
+func (r *script) compact(body []byte) error {
+	var request struct {
+		Revision string `json:"revision"`
+		Physical bool   `json:"physical"`
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return err
+	}
+	revision, err := strconv.ParseInt(request.Revision, 10, 64)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var options []clientv3.CompactOption
+	if request.Physical {
+		options = append(options, clientv3.WithCompactPhysical())
+	}
+	_, err = r.server.etcd.Compact(ctx, revision, options...)
+	return err
+}
+
+var (
+	padding   = regexp.MustCompile(`\$pad(\d+)`)
+	reference = regexp.MustCompile(`\$\{(\d+)\.([^}]+)\}`)
+)
+
+// fill puts names, padding and fields of earlier answers in place.
+func (r *script) fill(text string) string {
+	text = padding.ReplaceAllStringFunc(text, func(m string) string {
+		n, _ := strconv.Atoi(m[len("$pad"):])
+		return strings.Repeat("x", n)
+	})
+	text = reference.ReplaceAllStringFunc(text, func(m string) string {
+		found := reference.FindStringSubmatch(m)
+		i, _ := strconv.Atoi(found[1])
+		if i >= len(r.answers) {
+			return m
+		}
+		return fmt.Sprint(lookup(r.answers[i], strings.Split(found[2], ".")))
+	})
+	return strings.NewReplacer("$ns", r.ns, "$u", r.u).Replace(text)
+}
+
+func lookup(value any, path []string) any {
+	for _, name := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(v) {
+				return nil
+			}
+			value = v[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+// cleanup deletes what the vector left outside its namespace.
+func (r *script) cleanup(paths []string) {
+	for _, path := range append(paths, "/api/v1/namespaces/"+r.ns) {
+		path = r.fill(path)
+		r.send("DELETE", path, "application/json", nil, []byte(`{"gracePeriodSeconds":0}`))
+		r.send("PATCH", path, "application/merge-patch+json", nil, []byte(`{"metadata":{"finalizers":null}}`))
+	}
+}

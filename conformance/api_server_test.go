@@ -1,0 +1,240 @@
+package conformance_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// apiServer is a running `berth server` and a client of it.
+type apiServer struct {
+	base   string
+	client *http.Client
+	// etcd is set if the test may compact the store.
+	etcd *clientv3.Client
+	// scripts counts what was replayed, for names that nobody has used.
+	scripts int
+}
+
+// servers starts what a test needs, once.
+type servers struct {
+	binary     func() string
+	first, two sync.Once
+	ordinary   *apiServer
+	onEtcd     *apiServer
+}
+
+func newServers(t *testing.T) *servers {
+	return &servers{binary: sync.OnceValue(func() string { return buildBerth(t) })}
+}
+
+// plain is a server on its embedded store.
+func (s *servers) plain(t *testing.T) *apiServer {
+	s.first.Do(func() { s.ordinary = startServer(t, s.binary()) })
+	if s.ordinary == nil {
+		t.Fatal("the server did not start")
+	}
+	return s.ordinary
+}
+
+// compactable is a server on an etcd of the test's own.
+func (s *servers) compactable(t *testing.T) *apiServer {
+	s.two.Do(func() {
+		endpoint, client := startEtcd(t)
+		s.onEtcd = startServer(t, s.binary(), "--etcd-servers", endpoint)
+		s.onEtcd.etcd = client
+	})
+	if s.onEtcd == nil {
+		t.Fatal("the server on an external etcd did not start")
+	}
+	return s.onEtcd
+}
+
+// processes are ended when all tests are over: a subtest may start what a later one uses.
+var processes struct {
+	sync.Mutex
+	stop []func()
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	processes.Lock()
+	defer processes.Unlock()
+	for i := len(processes.stop) - 1; i >= 0; i-- {
+		processes.stop[i]()
+	}
+	os.Exit(code)
+}
+
+func atExit(f func()) {
+	processes.Lock()
+	defer processes.Unlock()
+	processes.stop = append(processes.stop, f)
+}
+
+// buildBerth builds the command to a place that is the same on every run, so
+// that an unchanged one is not linked again.
+func buildBerth(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("berth-conformance-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := fileutil.LockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	binary := filepath.Join(dir, "berth")
+	out, err := exec.Command("go", "build", "-o", binary, "../cmd/berth").CombinedOutput()
+	if err != nil {
+		t.Fatalf("building ./cmd/berth: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// startServer runs `berth server` in a fresh data directory as the recordings
+// were made: without service accounts, and without Berth's own warnings.
+func startServer(t *testing.T, binary string, more ...string) *apiServer {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "berth-api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	atExit(func() { _ = os.RemoveAll(dir) })
+	address := freeAddress(t)
+	args := append([]string{"server", "--data-dir", dir, "--listen", address, "--stored-only-warnings=false", "--disable-admission-plugins", "ServiceAccount"}, more...)
+	cmd := exec.Command(binary, args...)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	atExit(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-exited:
+		case <-time.After(10 * time.Second):
+			_ = cmd.Process.Kill()
+		}
+	})
+	return connect(t, filepath.Join(dir, "kubeconfig"), exited)
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// connect waits for the kubeconfig and for /readyz.
+func connect(t *testing.T, kubeconfig string, exited <-chan error) *apiServer {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	var server *apiServer
+	for time.Now().Before(deadline) {
+		select {
+		case err := <-exited:
+			t.Fatalf("berth server ended: %v", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+		if server == nil {
+			server = clientOf(kubeconfig)
+		}
+		if server == nil {
+			continue
+		}
+		resp, err := server.client.Get(server.base + "/readyz")
+		if err != nil {
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return server
+		}
+	}
+	t.Fatal("berth server was not ready after two minutes")
+	return nil
+}
+
+// clientOf speaks HTTP/1.1 on one connection as the admin; nil until the file is there.
+func clientOf(kubeconfig string) *apiServer {
+	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil
+	}
+	cert, err := tls.X509KeyPair(cfg.CertData, cfg.KeyData)
+	if err != nil {
+		return nil
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(cfg.CAData)
+	return &apiServer{
+		base: cfg.Host,
+		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}},
+			MaxConnsPerHost: 1,
+		}},
+	}
+}
+
+// startEtcd runs an etcd on loopback that stands for an external cluster.
+func startEtcd(t *testing.T) (string, *clientv3.Client) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "berth-etcd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, peer := mustURL(t, "http://"+freeAddress(t)), mustURL(t, "http://"+freeAddress(t))
+	cfg := embed.NewConfig()
+	cfg.Dir, cfg.LogLevel = dir, "error"
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	server, err := embed.StartEtcd(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	atExit(func() { server.Close(); _ = os.RemoveAll(dir) })
+	select {
+	case <-server.Server.ReadyNotify():
+	case <-time.After(time.Minute):
+		t.Fatal("etcd was not ready after a minute")
+	}
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{client.String()}, Context: context.Background()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	atExit(func() { _ = c.Close() })
+	return client.String(), c
+}
+
+func mustURL(t *testing.T, s string) url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *u
+}

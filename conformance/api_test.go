@@ -1,0 +1,116 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+)
+
+// notYet are families of behaviour that a later release brings.
+var notYet = map[string]string{"eviction": "the eviction subresource is not served yet"}
+
+// apiVector is one recorded script; shared/conformance/api/README.md describes it.
+type apiVector struct {
+	ID      string    `json:"id"`
+	Family  string    `json:"family"`
+	Note    string    `json:"note"`
+	Steps   []apiStep `json:"steps"`
+	Cleanup []string  `json:"cleanup"`
+}
+
+type apiStep struct {
+	Method      string            `json:"method"`
+	Path        string            `json:"path"`
+	ContentType string            `json:"contentType"`
+	Headers     map[string]string `json:"headers"`
+	Body        json.RawMessage   `json:"body"`
+	Expect      apiAnswer         `json:"expect"`
+}
+
+// apiAnswer is what was recorded, or what came back in the same form.
+type apiAnswer struct {
+	Code       int        `json:"code"`
+	Object     any        `json:"object,omitempty"`
+	Status     *apiStatus `json:"status,omitempty"`
+	Events     []any      `json:"events,omitempty"`
+	Text       string     `json:"text,omitempty"`
+	Warnings   []string   `json:"warnings,omitempty"`
+	RetryAfter string     `json:"retryAfter,omitempty"`
+	StatusLine string     `json:"statusLine,omitempty"`
+}
+
+type apiStatus struct {
+	Status            string            `json:"status,omitempty"`
+	Reason            string            `json:"reason,omitempty"`
+	Message           string            `json:"message,omitempty"`
+	Details           map[string]string `json:"details,omitempty"`
+	Causes            []apiCause        `json:"causes,omitempty"`
+	RetryAfterSeconds int               `json:"retryAfterSeconds,omitempty"`
+}
+
+type apiCause struct {
+	Reason  string `json:"reason,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+func (v apiVector) compacts() bool {
+	return slices.ContainsFunc(v.Steps, func(s apiStep) bool { return s.Method == "COMPACT" })
+}
+
+// TestAPI replays recordings of kube-apiserver against a Berth server of its own.
+func TestAPI(t *testing.T) {
+	families := loadFamilies(t, "api")
+	if len(families) == 0 {
+		t.Skip("no API vectors here")
+	}
+	names := make([]string, 0, len(families))
+	for name := range families {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	servers := newServers(t)
+	different := divergent(t)
+	for _, name := range names {
+		if why := notYet[name]; why != "" {
+			fmt.Printf("%s: skipped, %d vectors: %s\n", name, len(families[name]), why)
+			continue
+		}
+		t.Run(name, func(t *testing.T) { runFamily(t, name, families[name], servers, different) })
+	}
+}
+
+func runFamily(t *testing.T, name string, vectors []json.RawMessage, servers *servers, different map[string]bool) {
+	passed, failed, divergent := 0, 0, 0
+	for _, raw := range vectors {
+		var v apiVector
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		on := servers.plain(t)
+		if v.compacts() {
+			on = servers.compactable(t)
+		}
+		complaints := on.replay(v)
+		switch {
+		case different[v.ID] && len(complaints) == 0:
+			failed++
+			t.Errorf("%s (%s) is listed in docs/divergence.md, but agrees: remove it there", v.ID, v.Note)
+		case different[v.ID]:
+			divergent++
+		case len(complaints) > 0:
+			failed++
+			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(complaints, "\n  "))
+		default:
+			passed++
+		}
+	}
+	line := fmt.Sprintf("%s: %d passed, %d failed", name, passed, failed)
+	if divergent > 0 {
+		line += fmt.Sprintf(" (%d differ on purpose, docs/divergence.md)", divergent)
+	}
+	fmt.Println(line)
+}
