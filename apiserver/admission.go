@@ -11,17 +11,21 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/apiserver/auth"
 )
 
 // admissionOrder are the plugins in the order in which they see a request.
-var admissionOrder = []string{
-	lifecycle.PluginName,
-}
+var admissionOrder = slices.Concat(
+	[]string{lifecycle.PluginName},
+	auth.PluginNames(),
+)
 
 // admit puts the admission chain together.
 func admit(c *genericapiserver.Config, o Options, client kubernetes.Interface, shared informers.SharedInformerFactory) error {
 	plugins := admission.NewPlugins()
 	lifecycle.Register(plugins)
+	auth.RegisterPlugins(plugins)
 	var names []string
 	for _, name := range admissionOrder {
 		if !slices.Contains(o.DisableAdmissionPlugins, name) {

@@ -65,14 +65,9 @@ func serveTLS(c *genericapiserver.Config, authority *pki.Authority, names pki.Na
 	if err != nil {
 		return fmt.Errorf("loading the serving certificate: %w", err)
 	}
-	clientCA, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", authority.CAFile())
-	if err != nil {
-		return fmt.Errorf("loading the certificate authority: %w", err)
-	}
 	c.SecureServing = &genericapiserver.SecureServingInfo{
 		Listener:                     listener,
 		Cert:                         cert,
-		ClientCA:                     clientCA,
 		HTTP2MaxStreamsPerConnection: 1000,
 	}
 	c.ExternalAddress = listener.Addr().String()

@@ -83,7 +83,7 @@ func (s *storages) store(resource schema.GroupResource) *genericregistry.Store {
 // complete checks that every row is answered by something.
 func (s *storages) complete(table []kinds.Kind) error {
 	for _, k := range table {
-		if s.byPath[k.GroupVersion][k.Resource] == nil && !k.Virtual {
+		if s.byPath[k.GroupVersion][k.Resource] == nil {
 			return fmt.Errorf("%s in %s is in the table of kinds, but nothing answers it", k.Resource, k.GroupVersion)
 		}
 	}

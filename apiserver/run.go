@@ -9,6 +9,7 @@ import (
 	"time"
 
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
@@ -18,6 +19,8 @@ const (
 	bootstrapWithin = time.Minute
 	// readyPoll is how often a starting server asks itself whether it is ready.
 	readyPoll = 20 * time.Millisecond
+	// renewEvery is how often certificates are looked at.
+	renewEvery = 12 * time.Hour
 )
 
 // Run serves until ctx is done, then lets requests in flight finish, ends
@@ -73,13 +76,30 @@ func (s *Server) announce(ctx context.Context) {
 	}
 }
 
+// addHooks registers what runs once the handlers answer. /readyz waits for all of it.
+func (s *Server) addHooks() error {
+	if err := s.generic.AddPostStartHook("berth-bootstrap", s.bootstrap); err != nil {
+		return err
+	}
+	return s.generic.AddPostStartHook("berth-keep-access", func(hook genericapiserver.PostStartHookContext) error {
+		go s.security.Run(hook)
+		go s.authority.KeepServing(hook, renewEvery, pki.ServerNames(s.serviceIP, s.host()), func(err error) {
+			klog.ErrorS(err, "Certificates could not be renewed; trying again later", "every", renewEvery)
+		})
+		return nil
+	})
+}
+
 // bootstrap is tried until it succeeds: the watch caches may still be filling.
 func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
 	ctx, cancel := context.WithTimeout(hook, bootstrapWithin)
 	defer cancel()
 	port := s.listener.Addr().(*net.TCPAddr).Port
 	for {
-		err := bootstrap(ctx, s.client, s.serviceIP.String(), port)
+		err := s.security.Bootstrap(ctx)
+		if err == nil {
+			err = bootstrap(ctx, s.client, s.serviceIP.String(), port)
+		}
 		if err == nil {
 			return nil
 		}

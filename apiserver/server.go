@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/berthproject/berth/apiserver/auth"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/kinds"
 	"github.com/berthproject/berth/apiserver/registry"
@@ -28,6 +29,7 @@ type Server struct {
 	listener  net.Listener
 	backend   *store.Backend
 	authority *pki.Authority
+	security  *auth.Security
 	loopback  *loopback
 	config    *rest.Config
 	client    kubernetes.Interface
@@ -123,9 +125,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	if err := made.install(s.generic, set); err != nil {
 		return err
 	}
-	return s.generic.AddPostStartHook("berth-bootstrap", func(hook genericapiserver.PostStartHookContext) error {
-		return s.bootstrap(hook)
-	})
+	return s.addHooks()
 }
 
 func uncached(table []kinds.Kind) sets.Set[schema.GroupResource] {
