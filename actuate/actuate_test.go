@@ -23,7 +23,7 @@ import (
 
 var (
 	clock = time.Unix(5000, 0)
-	web   = &model.Pod{Namespace: "ns", Name: "web", UID: "u1"}
+	web   = &model.Pod{Namespace: "ns", Name: "web", UID: "u1", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
 	pods  = schema.GroupResource{Resource: "pods"}
 )
 
@@ -42,7 +42,7 @@ func rig(err error, there ...runtime.Object) (*Actuator, *fake.Clientset) {
 		Answer:    func(scheduling.Outcome) {},
 		Compile:   func(p *corev1.Pod) *model.Pod { return &model.Pod{UID: string(p.UID), NodeName: p.Spec.NodeName} },
 		Condition: func(string) *corev1.PodCondition { return nil },
-		Events:    NewEvents(client, "default-scheduler", "test", now)}), client
+		Events:    NewEvents(client, "test", now)}), client
 }
 
 func TestBindOutcomes(t *testing.T) {
@@ -129,7 +129,7 @@ func TestRejectWritesWhatIsNew(t *testing.T) {
 
 func TestRepetitionIsASeries(t *testing.T) {
 	now := clock
-	e := NewEvents(nil, "default-scheduler", "test", func() time.Time { return now })
+	e := NewEvents(nil, "test", func() time.Time { return now })
 	record := func(note string) *string {
 		e.Record(web, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", note)
 		select {

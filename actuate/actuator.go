@@ -85,13 +85,15 @@ func (a *Actuator) Do(ctx context.Context, effects []scheduling.Effect) {
 	}
 }
 
+// Pending is how many effects were handed over and not answered yet.
+func (a *Actuator) Pending() int { return int(a.pending.Load()) }
+
 // Room is how many more effects can be handed over without getting far behind.
 func (a *Actuator) Room() int {
 	return max(0, len(a.queues)*waitingEach/4-int(a.pending.Load()))
 }
 
 func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
-	defer a.pending.Add(-1)
 	if ctx.Err() != nil {
 		return
 	}
@@ -113,6 +115,7 @@ func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
 	if a.o.Observe != nil {
 		a.o.Observe(e, out.Result, a.o.Now().Sub(start))
 	}
+	a.pending.Add(-1) // before the answer: who waits for room is woken by it
 	a.o.Answer(out)
 }
 

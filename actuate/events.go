@@ -29,10 +29,9 @@ const (
 
 // Events writes events about pods. Repetitions become a series.
 type Events struct {
-	client     kubernetes.Interface
-	controller string // reportingController
-	instance   string
-	now        func() time.Time
+	client   kubernetes.Interface
+	instance string // reportingInstance
+	now      func() time.Time
 
 	queue   chan *eventsv1.Event
 	dropped atomic.Int64
@@ -50,14 +49,17 @@ type series struct {
 	last, written   time.Time
 }
 
-// NewEvents makes a writer that reports in the name of controller.
-func NewEvents(client kubernetes.Interface, controller, instance string, now func() time.Time) *Events {
-	return &Events{client: client, controller: controller, instance: instance, now: now,
+// NewEvents makes a writer. It reports in the name of each pod's scheduler.
+func NewEvents(client kubernetes.Interface, instance string, now func() time.Time) *Events {
+	return &Events{client: client, instance: instance, now: now,
 		queue: make(chan *eventsv1.Event, maxWaiting), series: map[seriesKey]*series{}}
 }
 
 // Dropped is how many events were given up.
 func (e *Events) Dropped() int64 { return e.dropped.Load() }
+
+// Waiting is how many events are not written yet.
+func (e *Events) Waiting() int { return len(e.queue) }
 
 // Record has an event written about a pod. It never blocks.
 func (e *Events) Record(p *model.Pod, kind, reason, action, note string) {
@@ -96,7 +98,7 @@ func (e *Events) next(p *model.Pod, kind, reason, action, note string) *eventsv1
 	}
 	return &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name},
-		EventTime:  metav1.NewMicroTime(now), ReportingController: e.controller, ReportingInstance: e.instance,
+		EventTime:  metav1.NewMicroTime(now), ReportingController: p.Spec.SchedulerName, ReportingInstance: e.instance,
 		Action: action, Reason: reason, Type: kind, Note: note,
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name,
 			UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion},

@@ -1,0 +1,110 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// Options is what Run needs.
+type Options struct {
+	// Config reaches the API server. Its rate limits hold when they are set;
+	// without, only BindWorkers limits how much is asked at once.
+	Config *rest.Config
+
+	Profiles       []placement.Config // none: the default profile
+	InitialBackoff time.Duration
+	MaxBackoff     time.Duration
+	LeftoverAfter  time.Duration // how long a pod may wait without any change
+	Seed           uint64        // chooses between nodes of equal score
+	BindWorkers    int           // requests under way at once
+	RequestTimeout time.Duration
+
+	Election *Election // nil: lead at once
+
+	Listen string       // HOST:PORT of health and metrics over HTTP; empty: none
+	Log    *slog.Logger // nil: silent
+	// Synced is called when the cluster is known and scheduling begins, or, with
+	// an election, when it could begin. May be nil.
+	Synced func()
+}
+
+// Election is how copies agree on who schedules.
+type Election struct {
+	Namespace, Name string // of the Lease
+	Identity        string // empty: host name and a random part
+	LeaseDuration   time.Duration
+	RenewDeadline   time.Duration
+	RetryPeriod     time.Duration
+}
+
+// DefaultOptions are kube-scheduler's, without an election. Config is left empty.
+func DefaultOptions() Options {
+	q := scheduling.DefaultConfig().Queue
+	return Options{InitialBackoff: q.InitialBackoff, MaxBackoff: q.MaxBackoff, LeftoverAfter: q.LeftoverAfter,
+		BindWorkers: 32, RequestTimeout: 30 * time.Second}
+}
+
+// DefaultElection has the durations of kube-scheduler, and a name of its own so
+// that the two do not lock each other out by accident.
+func DefaultElection() Election {
+	return Election{Namespace: "kube-system", Name: "berth-scheduler",
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+}
+
+// validate returns all faults at once.
+func (o *Options) validate() error {
+	var errs []error
+	if o.Config == nil {
+		errs = append(errs, errors.New("scheduler: no API server is given"))
+	}
+	if o.BindWorkers < 1 || o.BindWorkers > 1000 {
+		errs = append(errs, fmt.Errorf("scheduler: bind workers: %d: must be 1 to 1000", o.BindWorkers))
+	}
+	if o.InitialBackoff < 0 || o.MaxBackoff < o.InitialBackoff {
+		errs = append(errs, fmt.Errorf("scheduler: back-off from %v to %v: must not be negative, and the second at least the first", o.InitialBackoff, o.MaxBackoff))
+	}
+	if o.LeftoverAfter <= 0 || o.RequestTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("scheduler: leftovers after %v, request time-out %v: both must be positive", o.LeftoverAfter, o.RequestTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+// machine makes the machine of the options.
+func (o *Options) machine() (*scheduling.Machine, error) {
+	cfg := scheduling.DefaultConfig()
+	cfg.Queue.InitialBackoff, cfg.Queue.MaxBackoff, cfg.Queue.LeftoverAfter = o.InitialBackoff, o.MaxBackoff, o.LeftoverAfter
+	profiles := o.Profiles
+	if len(profiles) == 0 {
+		profiles = []placement.Config{placement.DefaultConfig()}
+	}
+	names := map[string]bool{}
+	for _, c := range profiles {
+		p, err := placement.NewProfile(c)
+		if err != nil {
+			return nil, err
+		}
+		if names[p.Name()] {
+			return nil, fmt.Errorf("profile %q: there are two of that name", p.Name())
+		}
+		names[p.Name()] = true
+		cfg.Profiles = append(cfg.Profiles, scheduling.Placed(p, o.Seed))
+	}
+	return scheduling.New(cfg), nil
+}
+
+// instance names this copy in events and leases.
+func instance() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return "berth-scheduler-" + host
+}

@@ -1,0 +1,129 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/actuate"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/feed"
+)
+
+// ErrLeaseLost means that another copy may lead now; this one has stopped sending.
+var ErrLeaseLost = errors.New("scheduler: the leader lease was lost")
+
+// lastRequests is how long an orderly stop waits for what is under way.
+const lastRequests = 5 * time.Second
+
+// shell is one run.
+type shell struct {
+	o       Options
+	log     *slog.Logger
+	machine *scheduling.Machine
+	feed    *feed.Feed
+	act     *actuate.Actuator
+	events  *actuate.Events
+	metrics *metrics
+	leading chan struct{} // closed when this copy leads
+	lost    chan struct{} // closed when it leads no more
+	// stopSending gives up all requests, at once.
+	stopSending context.CancelFunc
+}
+
+// Run schedules until the context ends (nil), the lease is lost (ErrLeaseLost),
+// or it cannot start.
+func Run(ctx context.Context, o Options) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	m, err := o.machine()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(wire(o.Config))
+	if err != nil {
+		return err
+	}
+	return newShell(o, m, client).run(ctx)
+}
+
+// wire is the connection with what the scheduler needs of it.
+func wire(c *rest.Config) *rest.Config {
+	c = rest.CopyConfig(c)
+	if c.QPS == 0 {
+		c.QPS = -1
+	}
+	c.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	c.ContentType = "application/vnd.kubernetes.protobuf"
+	if c.UserAgent == "" {
+		c.UserAgent = "berth-scheduler"
+	}
+	return c
+}
+
+func newShell(o Options, m *scheduling.Machine, client kubernetes.Interface) *shell {
+	s := &shell{o: o, log: o.Log, machine: m, feed: feed.New(client), metrics: newMetrics(),
+		leading: make(chan struct{}), lost: make(chan struct{})}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.events = actuate.NewEvents(client, instance(), time.Now)
+	s.act = actuate.New(actuate.Options{Client: client, Workers: o.BindWorkers, Timeout: o.RequestTimeout,
+		Answer:  func(out scheduling.Outcome) { s.feed.Push(out) },
+		Compile: s.feed.Pod, Condition: s.feed.Condition, Events: s.events, Now: time.Now, Observe: s.metrics.carriedOut})
+	return s
+}
+
+func (s *shell) run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	// Requests outlive ctx by a moment, the lease outlives the requests.
+	leaseCtx, releaseLease := context.WithCancel(context.WithoutCancel(ctx))
+	defer releaseLease()
+	var sendCtx context.Context
+	sendCtx, s.stopSending = context.WithCancel(context.WithoutCancel(ctx))
+	defer s.stopSending()
+	feedCtx, stopFeed := context.WithCancel(ctx)
+	defer stopFeed()
+
+	if err := s.elect(leaseCtx, &wg); err != nil {
+		return err
+	}
+	if err := s.serve(feedCtx, &wg); err != nil {
+		return err
+	}
+	wg.Go(func() { s.feed.Run(feedCtx) })
+	sending := make(chan struct{})
+	go func() {
+		var workers sync.WaitGroup
+		workers.Go(func() { s.act.Run(sendCtx) })
+		workers.Go(func() { s.events.Run(sendCtx) })
+		workers.Wait()
+		close(sending)
+	}()
+	err := s.loop(ctx, sendCtx)
+	if err == nil {
+		s.drain()
+	}
+	s.stopSending()
+	<-sending
+	return err
+}
+
+// drain waits for what is under way, but not for long.
+func (s *shell) drain() {
+	deadline := time.Now().Add(lastRequests)
+	for (s.act.Pending() > 0 || s.events.Waiting() > 0) && time.Now().Before(deadline) {
+		select {
+		case <-s.lost:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
