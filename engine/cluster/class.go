@@ -15,11 +15,10 @@ type Class struct {
 
 	on map[NodeID]presence
 
-	counters     []*Counter // that match the class, of the first sawCounters
-	sawCounters  int
-	terms        []*Term // the same of other pods' terms
-	sawTerms     int
-	counterEpoch uint64
+	counters    []*Counter // that match the class, of the first sawCounters
+	sawCounters int
+	terms       []*Term // the same of other pods' terms
+	sawTerms    int
 }
 
 // presence is how many pods of a class a node has.
@@ -68,7 +67,7 @@ func (x *Index) Class(namespace string, labels model.Labels) *Class {
 			return c
 		}
 	}
-	c := &Class{Namespace: namespace, on: map[NodeID]presence{}, counterEpoch: x.Epoch}
+	c := &Class{Namespace: namespace, on: map[NodeID]presence{}}
 	for _, l := range labels {
 		if cs.keys[l.Key] {
 			c.Labels = append(c.Labels, l)
@@ -156,7 +155,6 @@ func (x *Index) addKeys(fresh []string) {
 
 // countersOf are the counters that the pods of a class count in.
 func (x *Index) countersOf(cl *Class) []*Counter {
-	x.refresh(cl)
 	for _, c := range x.listed[cl.sawCounters:] {
 		if x.matches(&c.Match, cl) {
 			cl.counters = append(cl.counters, c)
@@ -170,21 +168,11 @@ func (x *Index) countersOf(cl *Class) []*Counter {
 // required anti-affinity, required affinity and preferences. Terms without an
 // owner may be among them. The slice grows as terms come; what was in it stays.
 func (x *Index) TermsOn(cl *Class) []*Term {
-	x.refresh(cl)
 	for _, t := range x.owned[cl.sawTerms:] {
-		if x.Matches(&t.Match, cl) {
+		if x.acts(&t.Match, cl) {
 			cl.terms = append(cl.terms, t)
 		}
 	}
 	cl.sawTerms = len(x.owned)
 	return cl.terms
-}
-
-// refresh forgets what a class found in lists of an earlier epoch.
-func (x *Index) refresh(cl *Class) {
-	if cl.counterEpoch != x.Epoch {
-		cl.counterEpoch = x.Epoch
-		cl.counters, cl.sawCounters = nil, 0
-		cl.terms, cl.sawTerms = nil, 0
-	}
 }

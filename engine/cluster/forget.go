@@ -37,7 +37,8 @@ func (x *Index) namespaceChanged(name string) {
 }
 
 // Reset drops all counters, derived numbers and classes, and counts the terms of
-// the pods anew. Whatever was got from the Index is void.
+// the pods anew. Whatever was
+// got from the Index is void, classes included.
 func (x *Index) Reset() {
 	x.Epoch++
 	x.derived = map[string]*Derived{}

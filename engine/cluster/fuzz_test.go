@@ -91,6 +91,7 @@ func (g gen) step(t *testing.T, v world) {
 		if old := v.w.seen[p.UID]; old != nil { // a status update
 			q := *old
 			q.Ready = !q.Ready
+			q.Deleting = q.Deleting != (g.IntN(4) == 0)
 			p = &q
 		}
 		v.s.UpsertPod(p)

@@ -10,9 +10,9 @@ import (
 // UpsertNamespace takes notice of a namespace and its labels.
 func (s *State) UpsertNamespace(n model.Namespace) {
 	s.revision++
-	old, _ := s.spaces.get(n.Name)
+	old, known := s.spaces.get(n.Name)
 	s.spaces.put(n.Name, n.Labels)
-	if !slices.Equal(old, n.Labels) {
+	if !known || !slices.Equal(old, n.Labels) {
 		s.index.namespaceChanged(n.Name)
 	}
 }

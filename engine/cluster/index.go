@@ -59,6 +59,7 @@ func (s *State) Index() *Index {
 	x.taints.ids = map[string]int32{}
 	x.classes.init()
 	x.limits = limits{fineDomains: 64, fineNodes: 128, manyDomains: 192}
+	x.keep = 4096
 	x.self = newColumn("", &x.limits)
 	s.index = x
 	for _, id := range s.NodeIDs() {

@@ -21,7 +21,7 @@ func (g gen) term() model.PodTerm {
 	t.Selector = []*model.Selector{has("app", model.In, "web"), has("v", model.NotIn, "1"), has("app", model.Exists),
 		nil, {}, has("extra", model.DoesNotExist)}[g.IntN(6)]
 	if g.IntN(4) == 0 {
-		t.NamespaceSelector = []*model.Selector{{}, has("team", model.In, "a")}[g.IntN(2)]
+		t.NamespaceSelector = []*model.Selector{{}, has("team", model.In, "a"), has("team", model.NotIn, "a")}[g.IntN(3)]
 	}
 	return t
 }
@@ -73,14 +73,19 @@ func (x *Index) counterOf(d counterDef) *Counter {
 	return x.Counter(CounterName(d.key, d.tag, &d.m), d.key, e, d.m)
 }
 
-// matchesPod is Matcher said plainly.
-func matchesPod(s *State, m *Matcher, p *model.Pod) bool {
+// matchesPod is Matcher said plainly; owner: the terms are those of a pod that
+// is there, and p comes.
+func matchesPod(s *State, m *Matcher, p *model.Pod, owner bool) bool {
 	if m.SkipDeleting && p.Deleting {
 		return false
 	}
 	for _, t := range m.Terms {
-		labels, _ := s.NamespaceLabels(p.Namespace)
-		if !slices.Contains(t.Namespaces, p.Namespace) && !(t.NamespaceSelector != nil && t.NamespaceSelector.Matches(labels)) {
+		labels, known := s.NamespaceLabels(p.Namespace)
+		all := t.NamespaceSelector != nil && len(t.NamespaceSelector.Requirements) == 0
+		if !known && !owner && !all && !slices.Contains(t.Namespaces, p.Namespace) {
+			return false
+		}
+		if !slices.Contains(t.Namespaces, p.Namespace) && !t.NamespaceSelector.Matches(labels) {
 			return false
 		}
 		if !t.Selector.Matches(p.Labels) {
@@ -124,7 +129,7 @@ func byName(c *Counter) map[string]int32 {
 func checkCounter(t *testing.T, s *State, c *Counter, d counterDef) {
 	t.Helper()
 	counts, nodes := recount(s, d.key, d.eligible, func(p *model.Pod) int32 {
-		if matchesPod(s, &d.m, p) {
+		if matchesPod(s, &d.m, p, false) {
 			return 1
 		}
 		return 0
@@ -165,7 +170,7 @@ func checkTerms(t *testing.T, s *State, x *Index) {
 		for _, p := range s.Node(id).Pods {
 			on := x.TermsOn(x.Class(p.Namespace, p.Labels))
 			for name, term := range x.terms {
-				if want := matchesPod(s, &Matcher{Terms: []MatchTerm{term.Match}}, p); want != slices.Contains(on, term) {
+				if want := matchesPod(s, &Matcher{Terms: []MatchTerm{term.Match}}, p, true); want != slices.Contains(on, term) {
 					t.Fatalf("term %q matches %s: want %v", name, p.UID, want)
 				}
 			}
@@ -254,6 +259,10 @@ func checkOrder(t *testing.T, s *State, x *Index) {
 func (g gen) indexStep(t *testing.T, v world) {
 	switch g.IntN(12) {
 	case 0:
+		if g.IntN(3) == 0 {
+			v.s.RemoveNamespace(g.pick("x", "y"))
+			return
+		}
 		ns := model.Namespace{Name: g.pick("x", "y"), Labels: model.LabelsOf(map[string]string{"team": g.pick("a", "b")})}
 		v.s.UpsertNamespace(ns)
 	case 1: // a heartbeat
@@ -261,6 +270,16 @@ func (g gen) indexStep(t *testing.T, v world) {
 			n := *v.s.Node(ids[g.IntN(len(ids))]).Model
 			n.ResourceVersion += "1"
 			n.Labels = slices.Clone(n.Labels)
+			switch g.IntN(5) { // or one change by itself
+			case 0:
+				n.Taints = append(slices.Clone(n.Taints), model.Taint{Key: "more"})
+			case 1:
+				n.Taints = nil
+			case 2:
+				n.Labels[0].Value = "a"
+			case 3:
+				n.Pods++
+			}
 			v.s.UpsertNode(&n)
 			v.w.nodes[n.Name] = &n
 		}
@@ -280,6 +299,7 @@ func TestIndex(t *testing.T) {
 		}
 		x := v.s.Index()
 		x.limits = limits{fineDomains: 1 + g.IntN(4), fineNodes: 1 + g.IntN(4), manyDomains: g.IntN(4)}
+		x.keep = 1 + g.IntN(100)
 		var defs []counterDef
 		r, statics := reader{}, map[NodeID]string{}
 		for range 250 {

@@ -4,6 +4,7 @@ package cluster
 // ever and survive trimming. A reader remembers the end up to which it has
 // read; it may skip entries that are not the last of their node.
 type changeLog struct {
+	keep    int   // how many entries there may be, at least
 	base    int64 // the position of entries[0]
 	entries []NodeID
 	last    []int64 // by NodeID: position after the node's last entry
@@ -20,7 +21,7 @@ func (l *changeLog) grow(n int) {
 // log notes that a node has changed: its usage or counters around it, or with
 // static also what it is (labels, taints, allocatable, its existence).
 func (l *changeLog) log(id NodeID, static bool) {
-	if len(l.entries) >= 4*max(len(l.last), 1024) {
+	if len(l.entries) >= max(4*len(l.last), l.keep) {
 		half := len(l.entries) / 2
 		n := copy(l.entries, l.entries[half:])
 		l.entries = l.entries[:n]

@@ -17,7 +17,7 @@ type Matcher struct {
 
 // MatchTerm matches pods by namespace and labels.
 type MatchTerm struct {
-	Namespaces []string // sorted
+	Namespaces []string
 	// NamespaceSelector adds the namespaces whose labels it matches; nil adds none.
 	NamespaceSelector *model.Selector
 	Selector          *model.Selector // nil matches no pod
@@ -25,19 +25,32 @@ type MatchTerm struct {
 
 func (x *Index) matches(m *Matcher, cl *Class) bool {
 	for i := range m.Terms {
-		if !x.Matches(&m.Terms[i], cl) {
+		if !x.counts(&m.Terms[i], cl) {
 			return false
 		}
 	}
 	return true
 }
 
-// Matches says whether a term matches the pods of a class.
-func (x *Index) Matches(t *MatchTerm, cl *Class) bool {
-	if _, ok := slices.BinarySearch(t.Namespaces, cl.Namespace); !ok {
+// counts says whether pods of a class count for a term of a pod that comes.
+// Namespaces that are not known are selected only by an empty selector.
+func (x *Index) counts(t *MatchTerm, cl *Class) bool {
+	if !slices.Contains(t.Namespaces, cl.Namespace) {
 		if t.NamespaceSelector == nil {
 			return false
 		}
+		labels, known := x.state.NamespaceLabels(cl.Namespace)
+		if len(t.NamespaceSelector.Requirements) > 0 && (!known || !t.NamespaceSelector.Matches(labels)) {
+			return false
+		}
+	}
+	return t.Selector.Matches(cl.Labels)
+}
+
+// acts says whether a term of a pod that is there acts on pods of a class. A
+// namespace that is not known has no labels, then.
+func (x *Index) acts(t *MatchTerm, cl *Class) bool {
+	if !slices.Contains(t.Namespaces, cl.Namespace) {
 		labels, _ := x.state.NamespaceLabels(cl.Namespace)
 		if !t.NamespaceSelector.Matches(labels) {
 			return false
