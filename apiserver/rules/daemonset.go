@@ -183,4 +183,3 @@ func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.E
 	errs = append(errs, ValidateControllerRevision(r)...)
 	return append(errs, immutable(r.Data, old.Data, field.NewPath("data"))...)
 }
-

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -166,11 +167,36 @@ func otherHooks(kind schema.GroupKind) (Hooks, bool) {
 }
 
 func serviceHooks(kind schema.GroupKind) (Hooks, bool) {
+	switch kind {
+	case corev1.SchemeGroupVersion.WithKind("Service").GroupKind():
+		return typed[*corev1.Service]{Default: DefaultService, PrepareCreate: PrepareServiceForCreate, PrepareUpdate: PrepareServiceForUpdate,
+			Validate: ValidateService, ValidateUpdate: ValidateServiceUpdate, ValidateStatus: ValidateServiceStatusUpdate, Warnings: ServiceWarnings}.hooks()
+	case corev1.SchemeGroupVersion.WithKind("Endpoints").GroupKind():
+		return typed[*corev1.Endpoints]{Default: DefaultEndpoints, Validate: ValidateEndpoints, ValidateUpdate: ValidateEndpointsUpdate}.hooks()
+	case discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice").GroupKind():
+		return typed[*discoveryv1.EndpointSlice]{Default: DefaultEndpointSlice, PrepareCreate: PrepareEndpointSliceForCreate,
+			PrepareUpdate: PrepareEndpointSliceForUpdate, Validate: ValidateEndpointSlice, ValidateUpdate: ValidateEndpointSliceUpdate}.hooks()
+	}
 	return Hooks{}, false
 }
 
 func storageHooks(kind schema.GroupKind) (Hooks, bool) {
 	switch kind {
+	case corev1.SchemeGroupVersion.WithKind("PersistentVolume").GroupKind():
+		return typed[*corev1.PersistentVolume]{DefaultPersistentVolume, PreparePersistentVolumeForCreate, nil, PreparePersistentVolumeStatusUpdate,
+			ValidatePersistentVolume, ValidatePersistentVolumeUpdate, ValidatePersistentVolumeStatusUpdate, PersistentVolumeWarnings}.hooks()
+	case corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim").GroupKind():
+		return typed[*corev1.PersistentVolumeClaim]{DefaultPersistentVolumeClaim, PreparePersistentVolumeClaimForCreate, PreparePersistentVolumeClaimForUpdate, nil,
+			ValidatePersistentVolumeClaim, ValidatePersistentVolumeClaimUpdate, ValidatePersistentVolumeClaimStatusUpdate, PersistentVolumeClaimWarnings}.hooks()
+	case storagev1.SchemeGroupVersion.WithKind("CSIDriver").GroupKind():
+		return typed[*storagev1.CSIDriver]{Default: DefaultCSIDriver, Validate: ValidateCSIDriver, ValidateUpdate: ValidateCSIDriverUpdate}.hooks()
+	case storagev1.SchemeGroupVersion.WithKind("CSINode").GroupKind():
+		return typed[*storagev1.CSINode]{Validate: ValidateCSINode, ValidateUpdate: ValidateCSINodeUpdate}.hooks()
+	case storagev1.SchemeGroupVersion.WithKind("CSIStorageCapacity").GroupKind():
+		return typed[*storagev1.CSIStorageCapacity]{Validate: ValidateCSIStorageCapacity, ValidateUpdate: ValidateCSIStorageCapacityUpdate}.hooks()
+	case storagev1.SchemeGroupVersion.WithKind("VolumeAttachment").GroupKind():
+		return typed[*storagev1.VolumeAttachment]{Validate: ValidateVolumeAttachment, ValidateUpdate: ValidateVolumeAttachmentUpdate,
+			ValidateStatus: ValidateVolumeAttachmentStatusUpdate}.hooks()
 	case storagev1.SchemeGroupVersion.WithKind("StorageClass").GroupKind():
 		return typed[*storagev1.StorageClass]{Default: DefaultStorageClass, Validate: ValidateStorageClass,
 			ValidateUpdate: ValidateStorageClassUpdate, Warnings: StorageClassWarnings}.hooks()

@@ -1,0 +1,400 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podspec"
+)
+
+// DefaultPersistentVolume keeps released volumes, and fills what each source leaves out.
+func DefaultPersistentVolume(pv *corev1.PersistentVolume) {
+	setDefault(&pv.Status.Phase, corev1.VolumePending)
+	setDefault(&pv.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
+	setDefaultPointer(&pv.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	podspec.DefaultResourceList(pv.Spec.Capacity)
+	source := &pv.Spec.PersistentVolumeSource
+	if s := source.HostPath; s != nil {
+		setDefaultPointer(&s.Type, corev1.HostPathUnset)
+	}
+	if s := source.RBD; s != nil {
+		setDefault(&s.RBDPool, "rbd")
+		setDefault(&s.RadosUser, "admin")
+		setDefault(&s.Keyring, "/etc/ceph/keyring")
+	}
+	if s := source.ISCSI; s != nil {
+		setDefault(&s.ISCSIInterface, "default")
+	}
+	if s := source.AzureDisk; s != nil {
+		setDefaultPointer(&s.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		setDefaultPointer(&s.Kind, corev1.AzureSharedBlobDisk)
+		setDefaultPointer(&s.FSType, "ext4")
+		setDefaultPointer(&s.ReadOnly, false)
+	}
+	if s := source.ScaleIO; s != nil {
+		setDefault(&s.StorageMode, "ThinProvisioned")
+		setDefault(&s.FSType, "xfs")
+	}
+}
+
+// PreparePersistentVolumeForCreate makes the volume pending from now on.
+func PreparePersistentVolumeForCreate(pv *corev1.PersistentVolume) {
+	now := metav1.Now()
+	pv.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: &now}
+}
+
+// PreparePersistentVolumeStatusUpdate notes when the phase changed, if the writer did not.
+func PreparePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) {
+	if pv.Status.Phase == old.Status.Phase {
+		return
+	}
+	if at := pv.Status.LastPhaseTransitionTime; at == nil || at.Equal(old.Status.LastPhaseTransitionTime) {
+		now := metav1.NewTime(time.Now())
+		pv.Status.LastPhaseTransitionTime = &now
+	}
+}
+
+// ValidatePersistentVolume judges a new volume.
+func ValidatePersistentVolume(pv *corev1.PersistentVolume) field.ErrorList {
+	errs := objectMeta(&pv.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	spec, at := &pv.Spec, field.NewPath("spec")
+	errs = append(errs, volumeAccessModes(spec.AccessModes, at.Child("accessModes"))...)
+	errs = append(errs, volumeCapacity(spec.Capacity, at.Child("capacity"))...)
+	if p := spec.PersistentVolumeReclaimPolicy; p != "" {
+		errs = append(errs, oneOf(p, at.Child("persistentVolumeReclaimPolicy"), corev1.PersistentVolumeReclaimDelete,
+			corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)...)
+	}
+	affinity := volumeNodeAffinity(spec.NodeAffinity, at.Child("nodeAffinity"))
+	errs = append(errs, affinity...)
+	errs = append(errs, volumeSource(pv, len(affinity) == 0 && spec.NodeAffinity != nil)...)
+	if spec.HostPath != nil && path.Clean(spec.HostPath.Path) == "/" && spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+		errs = append(errs, field.Forbidden(at.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'"))
+	}
+	if spec.StorageClassName != "" {
+		errs = append(errs, messages(at.Child("storageClassName"), spec.StorageClassName, apivalidation.NameIsDNSSubdomain(spec.StorageClassName, false))...)
+	}
+	if m := spec.VolumeMode; m != nil {
+		errs = append(errs, oneOf(*m, at.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
+	}
+	if c := spec.VolumeAttributesClassName; c != nil {
+		switch {
+		case *c == "":
+			errs = append(errs, field.Required(at.Child("volumeAttributesClassName"), "an empty string is disallowed"))
+		case spec.CSI == nil:
+			errs = append(errs, field.Required(at.Child("csi"), "has to be specified when using volumeAttributesClassName"))
+		}
+		errs = append(errs, messages(at.Child("volumeAttributesClassName"), *c, apivalidation.NameIsDNSSubdomain(*c, false))...)
+	}
+	return errs
+}
+
+var accessModes = []corev1.PersistentVolumeAccessMode{
+	corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod,
+}
+
+func volumeAccessModes(modes []corev1.PersistentVolumeAccessMode, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(modes) == 0 {
+		errs = append(errs, field.Required(at, ""))
+	}
+	single := false
+	for _, mode := range modes {
+		errs = append(errs, oneOf(mode, at, accessModes...)...)
+		single = single || mode == corev1.ReadWriteOncePod
+	}
+	if single && len(modes) > 1 {
+		errs = append(errs, field.Forbidden(at, "may not use ReadWriteOncePod with other access modes"))
+	}
+	return errs
+}
+
+func volumeCapacity(capacity corev1.ResourceList, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(capacity) == 0 {
+		errs = append(errs, field.Required(at, ""))
+	}
+	if _, found := capacity[corev1.ResourceStorage]; !found || len(capacity) > 1 {
+		errs = append(errs, field.NotSupported(at, capacity, []corev1.ResourceName{corev1.ResourceStorage}))
+	}
+	for _, name := range sortedKeys(capacity) {
+		q, key := capacity[name], at.Key(string(name))
+		errs = append(errs, podspec.ValidateResourceQuantityValue(name, q, key)...)
+		if q.Sign() <= 0 {
+			errs = append(errs, field.Invalid(key, q.String(), "must be greater than zero"))
+		}
+	}
+	return errs
+}
+
+func volumeNodeAffinity(a *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
+	switch {
+	case a == nil:
+		return nil
+	case a.Required == nil:
+		return field.ErrorList{field.Required(at.Child("required"), "must specify required node constraints")}
+	}
+	return podspec.ValidateNodeSelector(a.Required, at.Child("required"))
+}
+
+// sourceField is one way in which a volume can be backed.
+type sourceField struct {
+	name  string
+	given bool
+	check func(at *field.Path) field.ErrorList
+}
+
+// volumeSource wants exactly one source, in the order in which kube-apiserver looks at them.
+func volumeSource(pv *corev1.PersistentVolume, hasAffinity bool) field.ErrorList {
+	at := field.NewPath("spec")
+	var errs field.ErrorList
+	count := 0
+	for _, f := range volumeSources(&pv.Spec, hasAffinity) {
+		if !f.given {
+			continue
+		}
+		if count > 0 {
+			errs = append(errs, field.Forbidden(at.Child(f.name), "may not specify more than 1 volume type"))
+			continue
+		}
+		count++
+		if f.check != nil {
+			errs = append(errs, f.check(at.Child(f.name))...)
+		}
+	}
+	if count == 0 {
+		errs = append(errs, field.Required(at, "must specify a volume type"))
+	}
+	return errs
+}
+
+func volumeSources(s *corev1.PersistentVolumeSpec, hasAffinity bool) []sourceField {
+	return []sourceField{
+		{"hostPath", s.HostPath != nil, func(at *field.Path) field.ErrorList { return hostPathVolume(s.HostPath, at) }},
+		{"gcePersistentDisk", s.GCEPersistentDisk != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"pdName", s.GCEPersistentDisk.PDName})
+		}},
+		{"awsElasticBlockStore", s.AWSElasticBlockStore != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"volumeID", s.AWSElasticBlockStore.VolumeID})
+		}},
+		{"glusterfs", s.Glusterfs != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"endpoints", s.Glusterfs.EndpointsName}, namedValue{"path", s.Glusterfs.Path})
+		}},
+		{"flocker", s.Flocker != nil, nil},
+		{"nfs", s.NFS != nil, func(at *field.Path) field.ErrorList { return nfsVolume(s.NFS, at) }},
+		{"rbd", s.RBD != nil, func(at *field.Path) field.ErrorList {
+			errs := field.ErrorList{}
+			if len(s.RBD.CephMonitors) == 0 {
+				errs = append(errs, field.Required(at.Child("monitors"), ""))
+			}
+			return append(errs, required(at, namedValue{"image", s.RBD.RBDImage})...)
+		}},
+		{"quobyte", s.Quobyte != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"registry", s.Quobyte.Registry}, namedValue{"volume", s.Quobyte.Volume})
+		}},
+		{"cephFS", s.CephFS != nil, func(at *field.Path) field.ErrorList {
+			if len(s.CephFS.Monitors) == 0 {
+				return field.ErrorList{field.Required(at.Child("monitors"), "")}
+			}
+			return nil
+		}},
+		{"iscsi", s.ISCSI != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"targetPortal", s.ISCSI.TargetPortal}, namedValue{"iqn", s.ISCSI.IQN})
+		}},
+		{"cinder", s.Cinder != nil, func(at *field.Path) field.ErrorList { return required(at, namedValue{"volumeID", s.Cinder.VolumeID}) }},
+		{"fc", s.FC != nil, nil},
+		{"flexVolume", s.FlexVolume != nil, func(at *field.Path) field.ErrorList { return required(at, namedValue{"driver", s.FlexVolume.Driver}) }},
+		{"azureFile", s.AzureFile != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"secretName", s.AzureFile.SecretName}, namedValue{"shareName", s.AzureFile.ShareName})
+		}},
+		{"vsphereVolume", s.VsphereVolume != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"volumePath", s.VsphereVolume.VolumePath})
+		}},
+		{"photonPersistentDisk", s.PhotonPersistentDisk != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"pdID", s.PhotonPersistentDisk.PdID})
+		}},
+		{"portworxVolume", s.PortworxVolume != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"volumeID", s.PortworxVolume.VolumeID})
+		}},
+		{"azureDisk", s.AzureDisk != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"diskName", s.AzureDisk.DiskName}, namedValue{"diskURI", s.AzureDisk.DataDiskURI})
+		}},
+		{"scaleIO", s.ScaleIO != nil, func(at *field.Path) field.ErrorList {
+			return required(at, namedValue{"gateway", s.ScaleIO.Gateway}, namedValue{"system", s.ScaleIO.System}, namedValue{"volumeName", s.ScaleIO.VolumeName})
+		}},
+		{"storageos", s.StorageOS != nil, nil},
+		{"local", s.Local != nil, func(at *field.Path) field.ErrorList { return localVolume(s.Local, hasAffinity, at) }},
+		{"csi", s.CSI != nil, func(at *field.Path) field.ErrorList { return csiVolume(s.CSI, at) }},
+	}
+}
+
+type namedValue struct{ name, value string }
+
+func required(at *field.Path, fields ...namedValue) field.ErrorList {
+	var errs field.ErrorList
+	for _, f := range fields {
+		if f.value == "" {
+			errs = append(errs, field.Required(at.Child(f.name), ""))
+		}
+	}
+	return errs
+}
+
+// noBacksteps refuses paths that climb out of where they are mounted.
+func noBacksteps(value string, at *field.Path) field.ErrorList {
+	if slices.Contains(strings.Split(strings.ReplaceAll(value, `\`, "/"), "/"), "..") {
+		return field.ErrorList{field.Invalid(at, value, "must not contain '..'")}
+	}
+	return nil
+}
+
+func hostPathVolume(s *corev1.HostPathVolumeSource, at *field.Path) field.ErrorList {
+	if s.Path == "" {
+		return field.ErrorList{field.Required(at.Child("path"), "")}
+	}
+	errs := noBacksteps(s.Path, at.Child("path"))
+	if s.Type == nil {
+		return errs
+	}
+	kinds := sets.List(sets.New(corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory, corev1.HostPathFileOrCreate,
+		corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev))
+	return append(errs, oneOf(*s.Type, at.Child("type"), kinds...)...)
+}
+
+func nfsVolume(s *corev1.NFSVolumeSource, at *field.Path) field.ErrorList {
+	errs := required(at, namedValue{"server", s.Server}, namedValue{"path", s.Path})
+	if s.Path != "" && !path.IsAbs(s.Path) {
+		errs = append(errs, field.Invalid(at.Child("path"), s.Path, "must be an absolute path"))
+	}
+	return errs
+}
+
+func localVolume(s *corev1.LocalVolumeSource, hasAffinity bool, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.Path == "" {
+		errs = append(errs, field.Required(at.Child("path"), ""))
+	} else {
+		errs = append(errs, noBacksteps(s.Path, at.Child("path"))...)
+	}
+	if !hasAffinity {
+		errs = append(errs, field.Required(field.NewPath("spec", "nodeAffinity"), "Local volume requires node affinity"))
+	}
+	return errs
+}
+
+func csiVolume(s *corev1.CSIPersistentVolumeSource, at *field.Path) field.ErrorList {
+	errs := csiDriverName(s.Driver, at.Child("driver"))
+	if s.VolumeHandle == "" {
+		errs = append(errs, field.Required(at.Child("volumeHandle"), ""))
+	}
+	for _, secret := range []struct {
+		name string
+		ref  *corev1.SecretReference
+	}{
+		{"controllerPublishSecretRef", s.ControllerPublishSecretRef},
+		{"controllerExpandSecretRef", s.ControllerExpandSecretRef},
+		{"nodePublishSecretRef", s.NodePublishSecretRef},
+		{"nodeExpandSecretRef", s.NodeExpandSecretRef},
+	} {
+		if secret.ref != nil {
+			errs = append(errs, required(at.Child(secret.name), namedValue{"name", secret.ref.Name}, namedValue{"namespace", secret.ref.Namespace})...)
+		}
+	}
+	return errs
+}
+
+// ValidatePersistentVolumeUpdate keeps the source, the mode and the place of the volume.
+func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
+	errs := ValidatePersistentVolume(pv)
+	spec := field.NewPath("spec")
+	// The secret for growing a volume may be given later.
+	before := old.DeepCopy()
+	if before.Spec.CSI != nil && pv.Spec.CSI != nil && before.Spec.CSI.ControllerExpandSecretRef == nil {
+		before.Spec.CSI.ControllerExpandSecretRef = pv.Spec.CSI.ControllerExpandSecretRef
+	}
+	if !same(pv.Spec.PersistentVolumeSource, before.Spec.PersistentVolumeSource) {
+		errs = append(errs, field.Forbidden(spec.Child("persistentvolumesource"), fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%s",
+			difference(before.Spec.PersistentVolumeSource, pv.Spec.PersistentVolumeSource))))
+	}
+	errs = append(errs, immutable(pv.Spec.VolumeMode, old.Spec.VolumeMode, spec.Child("volumeMode"))...)
+	if old.Spec.NodeAffinity != nil {
+		errs = append(errs, nodeAffinityChange(pv.Spec.NodeAffinity, old.Spec.NodeAffinity, spec.Child("nodeAffinity"))...)
+	}
+	return errs
+}
+
+// nodeAffinityChange lets only the keys of node labels change that have a successor, to it.
+func nodeAffinityChange(now, old *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
+	renamed := old.DeepCopy()
+	if now != nil && now.Required != nil && renamed.Required != nil && len(now.Required.NodeSelectorTerms) == len(renamed.Required.NodeSelectorTerms) {
+		for i := range renamed.Required.NodeSelectorTerms {
+			mine, theirs := renamed.Required.NodeSelectorTerms[i].MatchExpressions, now.Required.NodeSelectorTerms[i].MatchExpressions
+			for j := range min(len(mine), len(theirs)) {
+				if successorLabel[mine[j].Key] == theirs[j].Key {
+					mine[j].Key = theirs[j].Key
+				}
+			}
+		}
+	}
+	return immutable(now, renamed, at)
+}
+
+var successorLabel = map[string]string{
+	"beta.kubernetes.io/arch":                  corev1.LabelArchStable,
+	"beta.kubernetes.io/os":                    corev1.LabelOSStable,
+	"failure-domain.beta.kubernetes.io/region": corev1.LabelTopologyRegion,
+	"failure-domain.beta.kubernetes.io/zone":   corev1.LabelTopologyZone,
+	"beta.kubernetes.io/instance-type":         corev1.LabelInstanceTypeStable,
+}
+
+// ValidatePersistentVolumeStatusUpdate checks metadata only.
+func ValidatePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
+	errs := objectMetaUpdate(&pv.ObjectMeta, &old.ObjectMeta)
+	if len(pv.ResourceVersion) == 0 {
+		errs = append(errs, field.Required(metadataPath.Child("resourceVersion"), ""))
+	}
+	return errs
+}
+
+// PersistentVolumeWarnings names what has a successor or nobody supports any more.
+func PersistentVolumeWarnings(_ context.Context, pv, _ *corev1.PersistentVolume) []string {
+	var texts []string
+	warn := func(bad bool, format string, values ...any) {
+		if bad {
+			texts = append(texts, fmt.Sprintf(format, values...))
+		}
+	}
+	spec := field.NewPath("spec")
+	_, annotated := pv.Annotations[betaStorageClass]
+	warn(annotated, `%s: deprecated since v1.8; use "storageClassName" attribute instead`, metadataPath.Child("annotations").Key(betaStorageClass))
+	_, options := pv.Annotations[corev1.MountOptionAnnotation]
+	warn(options, `%s: deprecated since v1.31; use "mountOptions" attribute instead`, metadataPath.Child("annotations").Key(corev1.MountOptionAnnotation))
+	warn(pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle,
+		"%s: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.", spec.Child("persistentVolumeReclaimPolicy"))
+	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
+		for i, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
+			for j, e := range term.MatchExpressions {
+				since := deprecatedNodeLabels[e.Key]
+				warn(since != "", "%s: %s is deprecated since %s",
+					spec.Child("nodeAffinity", "required", "nodeSelectorTerms").Index(i).Child("matchExpressions").Index(j).Child("key"), e.Key, since)
+			}
+		}
+	}
+	s := pv.Spec.PersistentVolumeSource
+	warn(s.PhotonPersistentDisk != nil, "%s: deprecated in v1.11, non-functional in v1.16+", spec.Child("photonPersistentDisk"))
+	warn(s.ScaleIO != nil, "%s: deprecated in v1.16, non-functional in v1.22+", spec.Child("scaleIO"))
+	warn(s.StorageOS != nil, "%s: deprecated in v1.22, non-functional in v1.25+", spec.Child("storageOS"))
+	warn(s.Glusterfs != nil, "%s: deprecated in v1.25, non-functional in v1.26+", spec.Child("glusterfs"))
+	warn(s.CephFS != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("cephfs"))
+	warn(s.RBD != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("rbd"))
+	return texts
+}
