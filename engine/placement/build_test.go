@@ -1,0 +1,146 @@
+package placement
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+type (
+	nodeOption func(*model.Node)
+	podOption  func(*model.Pod)
+)
+
+// node has 4 cores, 8 GiB and room for 110 pods.
+func node(name string, with ...nodeOption) *model.Node {
+	n := &model.Node{Name: name, Pods: 110, Allocatable: model.Requests{MilliCPU: 4000, Memory: 8 << 30}}
+	labelled(HostnameKey, name)(n)
+	for _, o := range with {
+		o(n)
+	}
+	return n
+}
+
+func labelled(key, value string) nodeOption {
+	return func(n *model.Node) {
+		m := map[string]string{key: value}
+		for _, l := range n.Labels {
+			m[l.Key] = l.Value
+		}
+		n.Labels = model.LabelsOf(m)
+	}
+}
+
+func zone(name string) nodeOption { return labelled("zone", name) }
+
+func tainted(key, value string, e model.Effect) nodeOption {
+	return func(n *model.Node) { n.Taints = append(n.Taints, model.Taint{Key: key, Value: value, Effect: e}) }
+}
+
+// pod asks for nothing, and has its name as uid.
+func pod(name string, with ...podOption) *model.Pod {
+	p := &model.Pod{Namespace: "default", Name: name, UID: name, Spec: &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1}}
+	for _, o := range with {
+		o(p)
+	}
+	return p
+}
+
+func spec(change func(*model.PodSpec)) podOption { return func(p *model.Pod) { change(p.Spec) } }
+
+func on(node string) podOption { return func(p *model.Pod) { p.NodeName = node } }
+
+func app(value string) podOption {
+	return func(p *model.Pod) { p.Labels = model.Labels{{Key: "app", Value: value}} }
+}
+
+func asks(cpu, memory int64) podOption {
+	return spec(func(s *model.PodSpec) {
+		s.Requests = model.Requests{MilliCPU: cpu, Memory: memory}
+		s.Scoring = s.Requests
+	})
+}
+
+func matches(key string, values ...string) *model.Selector {
+	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: values}}}
+}
+
+func labelIn(key string, values ...string) model.NodeTerm {
+	return model.NodeTerm{Labels: []model.Requirement{{Key: key, Op: model.In, Values: values}}}
+}
+
+// world is a state with these objects.
+func world(objects ...any) *cluster.State {
+	s := cluster.New()
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *model.Node:
+			s.UpsertNode(o)
+		case *model.Pod:
+			s.UpsertPod(o)
+		case model.Namespace:
+			s.UpsertNamespace(o)
+		case model.Group:
+			s.UpsertGroup(o)
+		default:
+			panic(fmt.Sprintf("world: %T", o))
+		}
+	}
+	return s
+}
+
+// decide evaluates under the default profile, changed by with.
+func decide(t *testing.T, s *cluster.State, p *model.Pod, with ...func(*Config)) *decision.Record {
+	t.Helper()
+	return Evaluate(s, profile(t, with...), 1, p)
+}
+
+func profile(t *testing.T, with ...func(*Config)) *Profile {
+	t.Helper()
+	c := DefaultConfig()
+	for _, o := range with {
+		o(&c)
+	}
+	p, err := NewProfile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// verdicts are the refusals of a record in one line: "node rule (code): reasons".
+func verdicts(r *decision.Record) string {
+	var out []string
+	for i := range r.Nodes {
+		if v := &r.Nodes[i].Verdict; v.Code != decision.Fits {
+			code := map[decision.Code]string{decision.Unschedulable: "U", decision.Unresolvable: "UAU"}[v.Code]
+			out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s (%s): %s", r.Nodes[i].Name, v.Rule, code, decision.Texts(v.Reasons)), ": "))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// points are a rule's scores in one line: "node=points"; empty when it had
+// nothing to score.
+func points(r *decision.Record, rule decision.Rule) string {
+	var out []string
+	for i := range r.Nodes {
+		for _, s := range r.Nodes[i].Scores {
+			if s.Rule == rule {
+				out = append(out, fmt.Sprintf("%s=%d", r.Nodes[i].Name, s.Points))
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func expect(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s\n got %q\nwant %q", what, got, want)
+	}
+}

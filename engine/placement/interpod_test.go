@@ -1,0 +1,143 @@
+package placement
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+func near(key, value string, change ...func(*model.PodTerm)) model.PodTerm {
+	t := model.PodTerm{TopologyKey: key, Selector: matches("app", value), Namespaces: []string{"default"}}
+	for _, f := range change {
+		f(&t)
+	}
+	return t
+}
+
+func with(terms ...model.PodTerm) podOption {
+	return spec(func(s *model.PodSpec) { s.Affinity = terms })
+}
+
+func without(terms ...model.PodTerm) podOption {
+	return spec(func(s *model.PodSpec) { s.AntiAffinity = terms })
+}
+
+func in(namespace string) podOption { return func(p *model.Pod) { p.Namespace = namespace } }
+
+const (
+	farOff   = " InterPodAffinity (UAU): node(s) didn't match pod affinity rules"
+	tooNear  = " InterPodAffinity (U): node(s) didn't match pod anti-affinity rules"
+	unwanted = " InterPodAffinity (U): node(s) didn't satisfy existing pods anti-affinity rules"
+)
+
+func TestInterPodAffinity(t *testing.T) {
+	nowhere := func(t *model.PodTerm) { t.Selector = nil }
+	zones := []any{node("a", zone("z1")), node("b", zone("z2")), node("c")}
+	for name, tc := range map[string]struct {
+		there *model.Pod
+		pod   podOption
+		want  string
+	}{
+		"affinity reaches the whole domain only":            {pod("x", on("a"), app("db")), with(near("zone", "db")), "b" + farOff + "; c" + farOff},
+		"it needs pods":                                     {pod("x", on("a")), with(near("zone", "db")), "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"the first of its own kind may go to any domain":    {pod("x", on("a")), with(near("zone", "web")), "c" + farOff},
+		"but not once there is one":                         {pod("x", on("a"), app("web")), with(near("zone", "web")), "b" + farOff + "; c" + farOff},
+		"one on a node without the key does not count":      {pod("x", on("c"), app("web")), with(near("zone", "web")), "c" + farOff},
+		"a pod must match all terms":                        {pod("x", on("a"), app("db")), with(near("zone", "db"), near(HostnameKey, "web")), "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"anti-affinity keeps off the domain":                {pod("x", on("a"), app("db")), without(near("zone", "db")), "a" + tooNear},
+		"nodes without the key are free":                    {pod("x", on("c"), app("db")), without(near("zone", "db")), ""},
+		"the anti-affinity of others counts as well":        {pod("x", on("b"), without(near("zone", "web"))), app("web"), "b" + unwanted},
+		"unless it means others":                            {pod("x", on("b"), without(near("zone", "db"))), app("web"), ""},
+		"a term without selector matches nobody":            {pod("x", on("a"), app("db")), without(near("zone", "db", nowhere)), ""},
+		"affinity is looked at before anti-affinity":        {pod("x", on("a"), app("db")), func(p *model.Pod) { with(near("zone", "z"))(p); without(near("zone", "db"))(p) }, "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"own anti-affinity is looked at before the other's": {pod("x", on("a"), app("db"), without(near("zone", "web"))), without(near("zone", "db")), "a" + tooNear},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expect(t, "verdicts", verdicts(decide(t, world(append(zones, tc.there)...), pod("p", app("web"), tc.pod))), tc.want)
+		})
+	}
+	r := decide(t, world(append(zones, pod("x", on("b"), without(near("zone", "web"))))...), pod("p", app("web")))
+	if got, want := r.Nodes[1].Verdict.Reasons[0], (decision.Reason{Why: decision.WhyExistingAntiAffinity, Subject: "zone", Used: 1, Who: "default/x"}); got != want {
+		t.Errorf("numbers are %+v, want %+v", got, want)
+	}
+}
+
+func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
+	names := func(ns ...string) func(*model.PodTerm) { return func(t *model.PodTerm) { t.Namespaces = ns } }
+	selects := func(s *model.Selector) func(*model.PodTerm) {
+		return func(t *model.PodTerm) { t.Namespaces, t.NamespaceSelector = nil, s }
+	}
+	notTeam := &model.Selector{Requirements: []model.Requirement{{Key: "team", Op: model.DoesNotExist}}}
+	for name, tc := range map[string]struct {
+		there *model.Pod
+		own   podOption
+		want  string
+	}{
+		"another namespace does not count":         {pod("x", on("a"), app("db"), in("red")), without(near("zone", "db")), ""},
+		"a named one does":                         {pod("x", on("a"), app("db"), in("red")), without(near("zone", "db", names("red"))), "a" + tooNear},
+		"one with the labels does":                 {pod("x", on("a"), app("db"), in("red")), without(near("zone", "db", selects(matches("team", "r")))), "a" + tooNear},
+		"one without them does not":                {pod("x", on("a"), app("db"), in("default")), without(near("zone", "db", selects(matches("team", "r")))), ""},
+		"an empty selector means all, known or no": {pod("x", on("a"), app("db"), in("gone")), without(near("zone", "db", selects(&model.Selector{}))), "a" + tooNear},
+		"no other selector finds unknown ones":     {pod("x", on("a"), app("db"), in("gone")), without(near("zone", "db", selects(notTeam))), ""},
+		"the others' selectors look at the pod's":  {pod("x", on("a"), in("red"), without(near("zone", "web", selects(notTeam)))), app("web"), "a" + unwanted},
+		"and at what it is called":                 {pod("x", on("a"), in("red"), without(near("zone", "web", names("red")))), app("web"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := world(node("a", zone("z1")), node("b", zone("z2")), model.Namespace{Name: "default"},
+				model.Namespace{Name: "red", Labels: model.Labels{{Key: "team", Value: "r"}}}, tc.there)
+			expect(t, "verdicts", verdicts(decide(t, s, pod("p", app("web"), tc.own))), tc.want)
+		})
+	}
+}
+
+func TestMalformedAffinityRefusesAllNodes(t *testing.T) {
+	p := pod("p", spec(func(s *model.PodSpec) {
+		s.Faults = []model.Fault{{Where: model.FaultPodAffinity, Message: "requiredAffinityTerms: x"}, {Where: model.FaultPodAffinity, Message: "y"}}
+	}))
+	r := decide(t, world(node("a")), p)
+	if r.PreFilter == nil || r.PreFilter.Rule != decision.InterPodAffinity || r.PreFilter.Code != decision.Unresolvable || r.Nodes != nil {
+		t.Fatalf("record is %+v", r)
+	}
+	expect(t, "reason", decision.Texts(r.PreFilter.Reasons), "parsing pod: [requiredAffinityTerms: x, y]")
+}
+
+func TestInterPodScore(t *testing.T) {
+	prefers := func(w int32, t model.PodTerm) podOption {
+		return spec(func(s *model.PodSpec) {
+			s.PreferredAffinity = append(s.PreferredAffinity, model.WeightedPodTerm{Weight: w, Term: t})
+		})
+	}
+	avoids := func(w int32, t model.PodTerm) podOption {
+		return spec(func(s *model.PodSpec) {
+			s.PreferredAntiAffinity = append(s.PreferredAntiAffinity, model.WeightedPodTerm{Weight: w, Term: t})
+		})
+	}
+	zones := []any{node("a", zone("z1")), node("b", zone("z2")), node("c")}
+	hard := func(w int64) func(*Config) { return func(c *Config) { c.InterPod.HardWeight = w } }
+	ignore := func(c *Config) { c.InterPod.IgnoreExisting = true }
+	for name, tc := range map[string]struct {
+		there  []any
+		pod    podOption
+		config func(*Config)
+		want   string
+	}{
+		"preferred company draws":                 {[]any{pod("x", on("a"), app("db"))}, prefers(5, near("zone", "db")), hard(1), "a=200 b=0 c=0"},
+		"each pod counts":                         {[]any{pod("x", on("a"), app("db")), pod("y", on("a"), app("db")), pod("z", on("b"), app("db"))}, prefers(5, near("zone", "db")), hard(1), "a=200 b=100 c=0"},
+		"avoided company puts off":                {[]any{pod("x", on("a"), app("db"))}, avoids(5, near("zone", "db")), hard(1), "a=0 b=200 c=200"},
+		"what others prefer counts":               {[]any{pod("x", on("a"), prefers(3, near("zone", "web")))}, app("web"), hard(1), "a=200 b=0 c=0"},
+		"what others avoid counts":                {[]any{pod("x", on("a"), avoids(3, near("zone", "web")))}, app("web"), hard(1), "a=0 b=200 c=200"},
+		"what others require counts":              {[]any{pod("x", on("a"), with(near("zone", "web"))), pod("y", on("b"), prefers(2, near("zone", "web")))}, app("web"), hard(1), "a=100 b=200 c=0"},
+		"by the profile's weight":                 {[]any{pod("x", on("a"), with(near("zone", "web"))), pod("y", on("b"), prefers(2, near("zone", "web")))}, app("web"), hard(4), "a=200 b=100 c=0"},
+		"not with weight 0":                       {[]any{pod("x", on("a"), with(near("zone", "web")))}, app("web"), hard(0), ""},
+		"nothing to say, nothing scored":          {[]any{pod("x", on("a"), app("db"))}, app("web"), hard(1), ""},
+		"others' preferences can be ignored":      {[]any{pod("x", on("a"), prefers(3, near("zone", "web")))}, app("web"), ignore, ""},
+		"but not for pods with some of their own": {[]any{pod("x", on("a"), prefers(3, near("zone", "web")))}, prefers(1, near("zone", "no")), ignore, "a=200 b=0 c=0"},
+		"sums that cancel out are still scored":   {[]any{pod("x", on("a"), app("db"))}, func(p *model.Pod) { prefers(2, near("zone", "db"))(p); avoids(2, near("zone", "db"))(p) }, hard(1), "a=0 b=0 c=0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := decide(t, world(append(tc.there, zones...)...), pod("p", app("web"), tc.pod), tc.config)
+			expect(t, "points", points(r, decision.InterPodAffinity), tc.want)
+		})
+	}
+}
