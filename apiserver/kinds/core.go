@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/berthproject/berth/apiserver/rules"
 	"github.com/berthproject/berth/apiserver/subresource"
 )
 
@@ -67,7 +68,9 @@ func namespaces() Kind {
 		Setup:     subresource.KeepNamespace,
 		Delete:    subresource.DeleteNamespace, NoDeleteCollection: true,
 		Updates: map[string]Update{"finalize": {
-			Resets: []string{"status"},
+			Prepare:  prepareUpdate(rules.PrepareNamespaceFinalize),
+			Validate: checkUpdate(rules.ValidateNamespaceFinalizeUpdate),
+			Resets:   []string{"status"},
 		}},
 	}
 }

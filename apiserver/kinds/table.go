@@ -4,15 +4,55 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/berthproject/berth/apiserver/rules"
 )
 
 // All returns the table: every resource that the server serves, in the order of
-// groups and then as written. The result is the caller's own.
+// groups and then as written, with the rules of its kind filled in. The result
+// is the caller's own.
 func All() []Kind {
-	return slices.Concat(
+	table := slices.Concat(
 		core(), coreStorage(), services(), events(), apps(), batch(), policy(), coordination(),
 		storage(), scheduling(), rbac(), resources(), reviews(),
 	)
+	for i := range table {
+		table[i].fill()
+	}
+	return table
+}
+
+// fill takes the hooks that the row leaves open from apiserver/rules, where
+// they are found by the kind's name.
+func (k *Kind) fill() {
+	h, found := rules.Of(k.GroupVersionKind().GroupKind())
+	if !found || k.Hub != nil {
+		return
+	}
+	if k.Default == nil {
+		k.Default = h.Default
+	}
+	if k.PrepareCreate == nil {
+		k.PrepareCreate = h.PrepareCreate
+	}
+	if k.PrepareUpdate == nil {
+		k.PrepareUpdate = h.PrepareUpdate
+	}
+	if k.PrepareStatus == nil {
+		k.PrepareStatus = h.PrepareStatus
+	}
+	if k.Validate == nil {
+		k.Validate = h.Validate
+	}
+	if k.ValidateUpdate == nil {
+		k.ValidateUpdate = h.ValidateUpdate
+	}
+	if k.ValidateStatus == nil {
+		k.ValidateStatus = h.ValidateStatus
+	}
+	if k.Warnings == nil {
+		k.Warnings = h.Warnings
+	}
 }
 
 // Find returns the row of a resource.
