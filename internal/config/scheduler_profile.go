@@ -1,0 +1,111 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	schedulerv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+const defaultSchedulerName = "default-scheduler"
+
+// profiles compiles the profiles; without any there is the default one.
+func profiles(f *faults, in []schedulerv1.KubeSchedulerProfile) []placement.Config {
+	if len(in) == 0 {
+		in = []schedulerv1.KubeSchedulerProfile{{}}
+	}
+	var out []placement.Config
+	for i := range in {
+		path := fmt.Sprintf("profiles[%d]", i)
+		name := or(in[i].SchedulerName, "")
+		switch {
+		case in[i].SchedulerName == nil && len(in) == 1:
+			name = defaultSchedulerName
+		case name == "":
+			f.add("%s.schedulerName: must be given", path)
+		case slices.ContainsFunc(out, func(c placement.Config) bool { return c.Name == name }):
+			f.add("%s.schedulerName: %q: another profile has that name", path, name)
+		}
+		f.percentage(path+".percentageOfNodesToScore", in[i].PercentageOfNodesToScore)
+		out = append(out, profile(f, path, name, &in[i]))
+	}
+	return out
+}
+
+func profile(f *faults, path, name string, in *schedulerv1.KubeSchedulerProfile) placement.Config {
+	plugins := in.Plugins
+	if plugins == nil {
+		plugins = &schedulerv1.Plugins{}
+	}
+	r := resolver{faults: f, path: path + ".plugins", multi: defaultMultiPoint()}
+	r.mergeMultiPoint(&plugins.MultiPoint)
+	c := placement.Config{
+		Name:            name,
+		PreEnqueue:      acting("preEnqueue", r.point("preEnqueue", &plugins.PreEnqueue)),
+		PreFilter:       acting("preFilter", r.point("preFilter", &plugins.PreFilter)),
+		Filter:          acting("filter", r.point("filter", &plugins.Filter)),
+		PreScore:        acting("preScore", r.point("preScore", &plugins.PreScore)),
+		VolumeBindLimit: 600 * time.Second,
+	}
+	for _, p := range r.point("score", &plugins.Score) {
+		if rule, ok := decision.RuleNamed(p.name); ok && acts("score", p.name) {
+			c.Score = append(c.Score, placement.WeightedRule{Rule: rule, Weight: int64(r.weight(&plugins.Score, p.name))})
+		}
+	}
+	c.Preemption = slices.ContainsFunc(r.point("postFilter", &plugins.PostFilter), func(p plugin) bool { return p.name == "DefaultPreemption" })
+	if s := r.point("queueSort", &plugins.QueueSort); len(s) != 1 {
+		f.add("%s.plugins.queueSort: %d plugins: exactly PrioritySort must be enabled", path, len(s))
+	}
+	if len(r.point("bind", &plugins.Bind)) == 0 {
+		f.add("%s.plugins.bind: no plugin: DefaultBinder must be enabled", path)
+	}
+	r.inert(plugins)
+	arguments(f, path+".pluginConfig", in.PluginConfig, &c)
+	if name != "" && len(f.errs) == 0 {
+		if _, err := placement.NewProfile(c); err != nil {
+			f.add("%s: %w", path, err)
+		}
+	}
+	return c
+}
+
+// inert checks the points at which nothing of ours is run.
+func (r *resolver) inert(p *schedulerv1.Plugins) {
+	r.point("reserve", &p.Reserve)
+	r.point("permit", &p.Permit)
+	r.point("preBind", &p.PreBind)
+	r.point("postBind", &p.PostBind)
+	r.point("placementGenerate", &p.PlacementGenerate)
+	r.point("placementScore", &p.PlacementScore)
+	r.point("podGroupPostFilter", &p.PodGroupPostFilter)
+}
+
+// acting are the rules of resolved plugins that do something at a point.
+func acting(point string, plugins []plugin) []decision.Rule {
+	var out []decision.Rule
+	for _, p := range plugins {
+		if rule, ok := decision.RuleNamed(p.name); ok && acts(point, p.name) {
+			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+// acts says whether a plugin does something at a point in Berth: device claims
+// and pod groups are held back before the queue and are not judged later, and
+// volumes are not scored, as upstream does not unless told to by a feature gate.
+func acts(point, name string) bool {
+	switch name {
+	case "DynamicResources", "GangScheduling":
+		return point == "preEnqueue"
+	case "VolumeBinding":
+		return point != "preScore" && point != "score"
+	case "DefaultPreemption":
+		return point == "postFilter"
+	}
+	return true
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	schedulerv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berthproject/berth/engine/placement"
+)
+
+func fitArgs(r *argReader, c *placement.Config) {
+	var a schedulerv1.NodeResourcesFitArgs
+	r.decode(&a)
+	c.Fit = placement.FitArgs{Ignored: a.IgnoredResources, IgnoredGroups: a.IgnoredResourceGroups}
+	for i, g := range a.IgnoredResourceGroups {
+		if strings.Contains(g, "/") || g == "" {
+			r.fault("ignoredResourceGroups[%d]: %q: must be a domain, without a slash", i, g)
+		}
+	}
+	s := a.ScoringStrategy
+	if s == nil {
+		s = &schedulerv1.ScoringStrategy{}
+	}
+	c.Fit.Resources = r.resources("scoringStrategy.resources", s.Resources, 100)
+	switch s.Type {
+	case "", schedulerv1.LeastAllocated:
+		c.Fit.Strategy = placement.LeastAllocated
+	case schedulerv1.MostAllocated:
+		c.Fit.Strategy = placement.MostAllocated
+	case schedulerv1.RequestedToCapacityRatio:
+		c.Fit.Strategy = placement.RequestedToCapacityRatio
+		c.Fit.Shape = r.shape("scoringStrategy.requestedToCapacityRatio", s.RequestedToCapacityRatio)
+	default:
+		r.fault("scoringStrategy.type: %q: must be LeastAllocated, MostAllocated or RequestedToCapacityRatio", s.Type)
+	}
+}
+
+func balancedArgs(r *argReader, c *placement.Config) {
+	var a schedulerv1.NodeResourcesBalancedAllocationArgs
+	r.decode(&a)
+	c.Balanced = r.resources("resources", a.Resources, 1)
+}
+
+// resources reads a list of resources with weights of at most heaviest; the
+// default is cpu and memory, each with 1.
+func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heaviest int64) []placement.ResourceWeight {
+	if len(in) == 0 {
+		return []placement.ResourceWeight{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
+	}
+	var out []placement.ResourceWeight
+	seen := map[string]bool{}
+	for i, s := range in {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if s.Name == "" {
+			r.fault("%s.name: must be given", at)
+		}
+		if seen[s.Name] {
+			r.fault("%s.name: %q: is there twice", at, s.Name)
+		}
+		seen[s.Name] = true
+		if s.Weight == 0 {
+			s.Weight = 1
+		}
+		if s.Weight < 1 || s.Weight > heaviest {
+			r.fault("%s.weight: %d: must be between 1 and %d", at, s.Weight, heaviest)
+		}
+		out = append(out, placement.ResourceWeight{Name: s.Name, Weight: s.Weight})
+	}
+	return out
+}
+
+// shape reads the broken line of RequestedToCapacityRatio.
+func (r *argReader) shape(field string, in *schedulerv1.RequestedToCapacityRatioParam) []placement.ShapePoint {
+	if in == nil || len(in.Shape) == 0 {
+		r.fault("%s.shape: must have a point", field)
+		return nil
+	}
+	var out []placement.ShapePoint
+	for i, p := range in.Shape {
+		at := fmt.Sprintf("%s.shape[%d]", field, i)
+		if p.Utilization < 0 || p.Utilization > 100 {
+			r.fault("%s.utilization: %d: must be between 0 and 100", at, p.Utilization)
+		}
+		if i > 0 && p.Utilization <= in.Shape[i-1].Utilization {
+			r.fault("%s.utilization: %d: must be above that of the point before, %d", at, p.Utilization, in.Shape[i-1].Utilization)
+		}
+		if p.Score < 0 || p.Score > 10 {
+			r.fault("%s.score: %d: must be between 0 and 10", at, p.Score)
+		}
+		out = append(out, placement.ShapePoint{Utilization: int64(p.Utilization), Score: int64(p.Score)})
+	}
+	return out
+}
