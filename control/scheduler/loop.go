@@ -21,6 +21,7 @@ func (s *shell) loop(ctx, sendCtx context.Context) error {
 	timer := time.NewTimer(heartbeat)
 	defer timer.Stop()
 	var events []scheduling.Event
+	leading := s.leading
 	for {
 		limit := 0
 		if s.leads() {
@@ -43,8 +44,8 @@ func (s *shell) loop(ctx, sendCtx context.Context) error {
 			return nil
 		case <-s.lost:
 			return s.stopped(ctx)
-		case <-s.leading:
-			s.leading = nil // from here on it is told by leads
+		case <-leading:
+			leading = nil // once is enough
 		case <-s.feed.Ready():
 		case <-timer.C:
 		}
@@ -57,9 +58,6 @@ func (s *shell) leads() bool {
 	case <-s.lost:
 		return false
 	default:
-	}
-	if s.leading == nil {
-		return true
 	}
 	select {
 	case <-s.leading:

@@ -26,6 +26,7 @@ type shell struct {
 	o       Options
 	log     *slog.Logger
 	machine *scheduling.Machine
+	leases  kubernetes.Interface
 	feed    *feed.Feed
 	act     *actuate.Actuator
 	events  *actuate.Events
@@ -50,7 +51,15 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	return newShell(o, m, client).run(ctx)
+	leases := client
+	if o.Election != nil {
+		c := rest.CopyConfig(o.Config) // a connection of its own: no queue of requests may delay a renewal
+		c.QPS, c.Timeout = -1, o.Election.RenewDeadline/2
+		if leases, err = kubernetes.NewForConfig(c); err != nil {
+			return err
+		}
+	}
+	return newShell(o, m, client, leases).run(ctx)
 }
 
 // wire is the connection with what the scheduler needs of it.
@@ -67,8 +76,8 @@ func wire(c *rest.Config) *rest.Config {
 	return c
 }
 
-func newShell(o Options, m *scheduling.Machine, client kubernetes.Interface) *shell {
-	s := &shell{o: o, log: o.Log, machine: m, feed: feed.New(client), metrics: newMetrics(),
+func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interface) *shell {
+	s := &shell{o: o, log: o.Log, machine: m, leases: leases, feed: feed.New(client), metrics: newMetrics(),
 		leading: make(chan struct{}), lost: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

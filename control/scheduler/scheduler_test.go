@@ -1,0 +1,178 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+)
+
+// cluster is a fake API that binds, with one node.
+func cluster(cpu string) *fake.Clientset {
+	client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "n1"}, Status: corev1.NodeStatus{
+		Allocatable: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}}})
+	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if a.GetSubresource() != "binding" {
+			return false, nil, nil
+		}
+		b := a.(ktesting.CreateAction).GetObject().(*corev1.Binding)
+		tracker, pods := client.Tracker(), corev1.SchemeGroupVersion.WithResource("pods")
+		obj, err := tracker.Get(pods, b.Namespace, b.Name)
+		if err != nil {
+			return true, nil, err
+		}
+		p := obj.(*corev1.Pod).DeepCopy()
+		if p.Spec.NodeName != "" {
+			return true, nil, errors.New("bound twice")
+		}
+		p.Spec.NodeName = b.Target.Name
+		return true, b, tracker.Update(pods, p, b.Namespace)
+	})
+	return client
+}
+
+func create(t *testing.T, client *fake.Clientset, name, cpu string) {
+	t.Helper()
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
+		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Containers: []corev1.Container{{Name: "c",
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}}}
+	if _, err := client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, client *fake.Clientset, name string) *corev1.Pod {
+	t.Helper()
+	p, err := client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// start runs a scheduler until stop is called, which returns Run's error.
+func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Election) (s *shell, stop func() error) {
+	t.Helper()
+	o := DefaultOptions()
+	o.Election = e
+	m, err := o.machine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = newShell(o, m, client, leases)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.run(ctx) }()
+	return s, func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func TestPodsAreBoundOrToldWhyNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		for i := range 4 {
+			create(t, client, fmt.Sprintf("p%d", i), "500m")
+		}
+		s, stop := start(t, client, client, nil)
+		time.Sleep(time.Minute)
+		for i := range 4 {
+			if p := get(t, client, fmt.Sprintf("p%d", i)); p.Spec.NodeName != "n1" {
+				t.Errorf("%s is on %q", p.Name, p.Spec.NodeName)
+			}
+		}
+		create(t, client, "late", "500m")
+		time.Sleep(time.Minute)
+		late := get(t, client, "late")
+		if len(late.Status.Conditions) != 1 || late.Status.Conditions[0].Message != "0/1 nodes are available: 1 Insufficient cpu." {
+			t.Fatalf("conditions are %+v", late.Status.Conditions)
+		}
+		if err := client.CoreV1().Pods("default").Delete(t.Context(), "p0", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if late = get(t, client, "late"); late.Spec.NodeName != "n1" {
+			t.Error("the room of a deleted pod was not used")
+		}
+		page := httptest.NewRecorder()
+		s.handler().ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+		for _, want := range []string{
+			`scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 5`,
+			`scheduler_schedule_attempts_total{profile="default-scheduler",result="unschedulable"} 1`,
+			`scheduler_pending_pods{queue="active"} 0`,
+			`scheduler_queue_incoming_pods_total{event="PodAdd",queue="active"} 5`,
+			`scheduler_queue_incoming_pods_total{event="AssignedPodDelete",queue="active"} 1`,
+		} {
+			if !strings.Contains(page.Body.String(), want+"\n") {
+				t.Errorf("the metrics lack %s", want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Errorf("an orderly stop gives %v", err)
+		}
+	})
+}
+
+func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("64")
+		var broken atomic.Bool
+		leases := fake.NewClientset()
+		firstLeases := fake.NewClientset() // the first's way to the same leases, which can break
+		firstLeases.PrependReactor("*", "leases", func(a ktesting.Action) (bool, runtime.Object, error) {
+			if broken.Load() {
+				return true, nil, errors.New("connection refused")
+			}
+			obj, err := leases.Invokes(a, nil)
+			return true, obj, err
+		})
+		e1, e2 := DefaultElection(), DefaultElection()
+		e1.Identity, e2.Identity = "one", "two"
+		first, stopFirst := start(t, client, firstLeases, &e1)
+		time.Sleep(5 * time.Second)
+		second, stopSecond := start(t, client, leases, &e2)
+		create(t, client, "a", "1")
+		time.Sleep(time.Minute)
+		if get(t, client, "a").Spec.NodeName == "" || !first.leads() || second.leads() {
+			t.Fatalf("the first does not lead: %v %v", first.leads(), second.leads())
+		}
+		broken.Store(true)
+		time.Sleep(e1.LeaseDuration + e1.RetryPeriod*3)
+		create(t, client, "b", "1")
+		time.Sleep(time.Second)
+		if get(t, client, "b").Spec.NodeName == "" || first.leads() || !second.leads() {
+			t.Errorf("the second did not take over: %v %v", first.leads(), second.leads())
+		}
+		if err := stopFirst(); !errors.Is(err, ErrLeaseLost) {
+			t.Errorf("the first ended with %v", err)
+		}
+		if err := stopSecond(); err != nil {
+			t.Errorf("the second ended with %v", err)
+		}
+	})
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	o := DefaultOptions()
+	o.BindWorkers, o.MaxBackoff = 0, 0
+	err := Run(t.Context(), o)
+	for _, want := range []string{"no API server", "bind workers: 0", "back-off from 1s to 0s"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
