@@ -1,0 +1,62 @@
+package podspec
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	longestSysctl = 253
+	sysctlSegment = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+	sysctlPattern = "^(" + sysctlSegment + "[\\./])*" + sysctlSegment + "$"
+)
+
+var sysctlRegexp = regexp.MustCompile(sysctlPattern)
+
+func (c *podCheck) sysctls(sysctls []corev1.Sysctl, path *field.Path) {
+	seen := nameSet{}
+	for i, sysctl := range sysctls {
+		own := path.Index(i).Child("name")
+		switch name := sysctl.Name; {
+		case name == "":
+			c.required(own, "")
+		case len(name) > longestSysctl || !sysctlRegexp.MatchString(name):
+			c.invalid(own, name, fmt.Sprintf("must have at most %d characters and match regex %s", longestSysctl, sysctlPattern))
+		case seen[name]:
+			c.duplicate(own, name)
+		}
+		seen.add(sysctl.Name)
+		switch {
+		case c.spec.HostNetwork && isNetSysctl(sysctl.Name):
+			c.invalid(own, sysctl.Name, "may not be specified when 'hostNetwork' is true")
+		case c.spec.HostIPC && isIPCSysctl(sysctl.Name):
+			c.invalid(own, sysctl.Name, "may not be specified when 'hostIPC' is true")
+		}
+	}
+}
+
+// dotted is the form of a sysctl name whose parts are parted by dots. A name may be written with
+// slashes instead; whichever comes first is the separator.
+func dotted(name string) string {
+	first := strings.IndexAny(name, "./")
+	if first < 0 || name[first] == '.' {
+		return name
+	}
+	return strings.NewReplacer("/", ".", ".", "/").Replace(name)
+}
+
+func isNetSysctl(name string) bool { return strings.HasPrefix(dotted(name), "net.") }
+
+func isIPCSysctl(name string) bool {
+	name = dotted(name)
+	for _, prefix := range []string{"kernel.shm", "kernel.msg", "fs.mqueue."} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return name == "kernel.sem"
+}

@@ -1,0 +1,61 @@
+package podspec
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// dropUnservedFields clears the fields of the pod API that stand behind a gate which is off by default.
+// A field that nobody acts upon must not be stored: it would come to life on an upgrade.
+func dropUnservedFields(spec *corev1.PodSpec) {
+	spec.SchedulingGroup = nil
+	spec.EvictionResponders = nil
+	for i := range spec.Volumes {
+		dropUnservedVolumeFields(&spec.Volumes[i])
+	}
+	eachContainer(spec, nil, func(c *corev1.Container, _ *field.Path) {
+		for i := range c.VolumeMounts {
+			c.VolumeMounts[i].BindMountOptions = nil
+		}
+		for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+			if probe != nil && probe.HTTPGet != nil {
+				probe.HTTPGet.Protocol = nil
+			}
+			if probe != nil && probe.GRPC != nil {
+				probe.GRPC.Mode = nil
+			}
+		}
+		if c.Lifecycle != nil {
+			dropUnservedHandlerFields(c.Lifecycle.PostStart)
+			dropUnservedHandlerFields(c.Lifecycle.PreStop)
+		}
+	})
+}
+
+func dropUnservedHandlerFields(h *corev1.LifecycleHandler) {
+	if h != nil && h.HTTPGet != nil {
+		h.HTTPGet.Protocol = nil
+	}
+}
+
+func dropUnservedVolumeFields(v *corev1.Volume) {
+	if v.EmptyDir != nil {
+		v.EmptyDir.Mode = nil
+	}
+	if v.Projected == nil {
+		return
+	}
+	v.Projected.DefaultUser = nil
+	for i := range v.Projected.Sources {
+		source := &v.Projected.Sources[i]
+		if source.ServiceAccountToken != nil {
+			source.ServiceAccountToken.User = nil
+		}
+		if source.ClusterTrustBundle != nil {
+			source.ClusterTrustBundle.User = nil
+		}
+		if source.PodCertificate != nil {
+			source.PodCertificate.User = nil
+		}
+	}
+}
