@@ -59,12 +59,9 @@ func DefaultElection() Election {
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 }
 
-// validate returns all faults at once.
-func (o *Options) validate() error {
+// Validate returns all faults at once, but for a missing Config, which Run reports.
+func (o *Options) Validate() error {
 	var errs []error
-	if o.Config == nil {
-		errs = append(errs, errors.New("scheduler: no API server is given"))
-	}
 	if o.BindWorkers < 1 || o.BindWorkers > 1000 {
 		errs = append(errs, fmt.Errorf("scheduler: bind workers: %d: must be 1 to 1000", o.BindWorkers))
 	}

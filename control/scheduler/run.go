@@ -40,8 +40,11 @@ type shell struct {
 // Run schedules until the context ends (nil), the lease is lost (ErrLeaseLost),
 // or it cannot start.
 func Run(ctx context.Context, o Options) error {
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return err
+	}
+	if o.Config == nil {
+		return errors.New("scheduler: no API server is given")
 	}
 	m, err := o.machine()
 	if err != nil {
