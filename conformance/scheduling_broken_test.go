@@ -1,0 +1,48 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// A comparison that cannot fail shows nothing: without any one rule some vector
+// must be told apart.
+func TestSchedulingNoticesMissingRules(t *testing.T) {
+	if *vectorsDir != "" {
+		t.Skip("other vectors need not cover every rule")
+	}
+	var vectors []json.RawMessage
+	for _, family := range loadFamilies(t, "scheduling") {
+		vectors = append(vectors, family...)
+	}
+	defaults := placement.DefaultConfig()
+	rules := slices.Concat(defaults.PreEnqueue, defaults.Filter)
+	for _, w := range defaults.Score {
+		rules = append(rules, w.Rule)
+	}
+	for _, rule := range rules {
+		if rule == decision.GangScheduling {
+			continue // no vector has a group
+		}
+		if !slices.ContainsFunc(vectors, func(raw json.RawMessage) bool {
+			var v schedulingVector
+			return json.Unmarshal(raw, &v) == nil && len(v.run(rule)) > 0
+		}) {
+			t.Errorf("all vectors pass without %s", rule)
+		}
+	}
+}
+
+// lacking is a profile without a rule.
+func lacking(c placement.Config, rule decision.Rule) placement.Config {
+	drop := func(list []decision.Rule) []decision.Rule {
+		return slices.DeleteFunc(slices.Clone(list), func(r decision.Rule) bool { return r == rule })
+	}
+	c.PreEnqueue, c.PreFilter, c.Filter, c.PreScore = drop(c.PreEnqueue), drop(c.PreFilter), drop(c.Filter), drop(c.PreScore)
+	c.Score = slices.DeleteFunc(slices.Clone(c.Score), func(w placement.WeightedRule) bool { return w.Rule == rule })
+	return c
+}

@@ -1,0 +1,143 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// expectation is what was recorded, or what was decided in the same form.
+type expectation struct {
+	Outcome        string     `json:"outcome"`
+	PreEnqueue     *refusal   `json:"preEnqueue,omitempty"`
+	PreFilter      *refusal   `json:"preFilter,omitempty"`
+	PreFilterNodes []string   `json:"preFilterNodes,omitempty"`
+	NominatedFirst bool       `json:"nominatedFirst,omitempty"`
+	Nodes          []nodeTold `json:"nodes,omitempty"`
+	Top            []string   `json:"top,omitempty"`
+	Message        string     `json:"message,omitempty"`
+}
+
+type refusal struct {
+	Plugin  string   `json:"plugin"`
+	Code    string   `json:"code"`
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+type nodeTold struct {
+	Name     string           `json:"name"`
+	Feasible bool             `json:"feasible"`
+	Plugin   string           `json:"plugin,omitempty"`
+	Code     string           `json:"code,omitempty"`
+	Reasons  []string         `json:"reasons,omitempty"`
+	Scores   map[string]int64 `json:"scores,omitempty"`
+	Total    int64            `json:"total,omitempty"`
+}
+
+// told puts a record into the form of the recordings.
+func told(r *decision.Record) *expectation {
+	e := &expectation{
+		Outcome: r.Outcome.String(), PreEnqueue: verdict(r.PreEnqueue), PreFilter: verdict(r.PreFilter),
+		NominatedFirst: r.NominatedFirst, Top: r.Top,
+	}
+	if r.Outcome == decision.Errored {
+		e.Message = r.Error
+		return e
+	}
+	if r.Narrowed && e.PreFilter == nil {
+		e.PreFilterNodes = r.PreFilterNodes
+	}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		out := nodeTold{Name: n.Name, Feasible: n.Verdict.Fits()}
+		if out.Feasible {
+			out.Total, out.Scores = n.Total, map[string]int64{}
+			for _, s := range n.Scores {
+				out.Scores[s.Rule.String()] = s.Points
+			}
+		} else {
+			v := verdict(&n.Verdict)
+			out.Plugin, out.Code, out.Reasons = v.Plugin, v.Code, v.Reasons
+		}
+		e.Nodes = append(e.Nodes, out)
+	}
+	return e
+}
+
+func verdict(v *decision.Verdict) *refusal {
+	if v == nil {
+		return nil
+	}
+	out := &refusal{Plugin: v.Rule.String(), Code: v.Code.String()}
+	for i := range v.Reasons {
+		out.Reasons = append(out.Reasons, v.Reasons[i].String())
+	}
+	return out
+}
+
+// differences says what was decided other than expected. Lists are compared as
+// sets, scores as 0 where they are absent.
+func (e *expectation) differences(got *expectation) []string {
+	var out []string
+	compare := func(what string, want, got any) {
+		w, _ := json.Marshal(want)
+		g, _ := json.Marshal(got)
+		if string(w) != string(g) {
+			out = append(out, fmt.Sprintf("%s: got %s, want %s", what, g, w))
+		}
+	}
+	e.normalise()
+	got.normalise()
+	compare("outcome", e.Outcome, got.Outcome)
+	if e.Outcome == "error" {
+		compare("error", e.Message, got.Message)
+		return out // what led to it is not recorded
+	}
+	compare("preEnqueue", e.PreEnqueue, got.PreEnqueue)
+	compare("preFilter", e.PreFilter, got.PreFilter)
+	compare("preFilterNodes", e.PreFilterNodes, got.PreFilterNodes)
+	compare("nominatedFirst", e.NominatedFirst, got.NominatedFirst)
+	compare("top", e.Top, got.Top)
+	byName := map[string]*nodeTold{}
+	for i := range got.Nodes {
+		byName[got.Nodes[i].Name] = &got.Nodes[i]
+	}
+	for i := range e.Nodes {
+		want := &e.Nodes[i]
+		compare("node "+want.Name, want, byName[want.Name])
+		delete(byName, want.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		out = append(out, fmt.Sprintf("node %s: got %+v, want nothing", name, *byName[name]))
+	}
+	return out
+}
+
+// normalise makes equal what means the same.
+func (e *expectation) normalise() {
+	set := func(list *[]string) {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	set(&e.PreFilterNodes)
+	set(&e.Top)
+	for _, r := range []*refusal{e.PreEnqueue, e.PreFilter} {
+		if r != nil {
+			set(&r.Reasons)
+		}
+	}
+	for i := range e.Nodes {
+		set(&e.Nodes[i].Reasons)
+		// A device score is 0 everywhere without claims, and not recorded.
+		maps.DeleteFunc(e.Nodes[i].Scores, func(rule string, points int64) bool { return points == 0 || rule == "DynamicResources" })
+		if len(e.Nodes[i].Scores) == 0 {
+			e.Nodes[i].Scores = nil
+		}
+	}
+}

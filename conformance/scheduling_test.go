@@ -1,0 +1,172 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// schedulingVector is one recorded decision of kube-scheduler; the README beside
+// the recordings describes it.
+type schedulingVector struct {
+	ID           string            `json:"id"`
+	Note         string            `json:"note"`
+	Config       json.RawMessage   `json:"config"`
+	FeatureGates map[string]bool   `json:"featureGates"`
+	Direct       bool              `json:"direct"`
+	Inadmissible []string          `json:"inadmissible"`
+	Objects      []json.RawMessage `json:"objects"`
+	Pod          string            `json:"pod"`
+	Expect       expectation       `json:"expect"`
+}
+
+// maxDeviceVectors is how many vectors may be set aside because they need
+// device claims.
+const maxDeviceVectors = 4
+
+// TestScheduling compares decisions with those of kube-scheduler.
+func TestScheduling(t *testing.T) {
+	families := loadFamilies(t, "scheduling")
+	if len(families) == 0 {
+		t.Skip("no scheduling vectors here")
+	}
+	fmt.Println("scheduling: expect.preemption and expect.message are not compared yet")
+	different := divergent(t)
+	setAside := 0
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		t.Run(family, func(t *testing.T) { setAside += runSchedulingFamily(t, family, families[family], different) })
+	}
+	if setAside > maxDeviceVectors {
+		t.Errorf("docs/divergence.md sets %d scheduling vectors aside, at most %d may be", setAside, maxDeviceVectors)
+	}
+}
+
+// runSchedulingFamily returns how many vectors differ on purpose.
+func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage, different map[string]bool) int {
+	passed, failed, setAside := 0, 0, 0
+	for _, raw := range vectors {
+		var v schedulingVector
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatalf("%s: %v", family, err)
+		}
+		complaints := v.run(decision.NoRule)
+		switch {
+		case different[v.ID] && len(complaints) == 0:
+			failed++
+			t.Errorf("%s (%s) is listed in docs/divergence.md, but agrees: remove it there", v.ID, v.Note)
+		case different[v.ID]:
+			setAside++
+		case len(complaints) > 0:
+			failed++
+			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(complaints, "\n  "))
+		default:
+			passed++
+		}
+	}
+	line := fmt.Sprintf("%s: %d passed, %d failed", family, passed, failed)
+	if setAside > 0 {
+		line += fmt.Sprintf(" (%d differ on purpose, docs/divergence.md)", setAside)
+	}
+	fmt.Println(line)
+	return setAside
+}
+
+// seed of the decisions; what is compared does not depend on it.
+const seed = 7
+
+// run decides as the vector says, but without one rule if that is given, and
+// returns what differs.
+func (v *schedulingVector) run(without decision.Rule) []string {
+	configs, err := v.profiles()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	state, pod, err := v.cluster()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	// A pod of no profile is ignored by all of them; ask the first.
+	own := max(0, slices.IndexFunc(configs, func(c placement.Config) bool { return c.Name == pod.Spec.SchedulerName }))
+	if without != decision.NoRule {
+		configs[own] = lacking(configs[own], without)
+	}
+	profile, err := placement.NewProfile(configs[own])
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return v.Expect.differences(told(placement.Evaluate(state, profile, seed, pod)))
+}
+
+// profiles reads the vector's configuration and applies its feature gates.
+func (v *schedulingVector) profiles() ([]placement.Config, error) {
+	k := config.DefaultKubeScheduler()
+	if len(v.Config) > 0 {
+		var head runtime.TypeMeta
+		if err := json.Unmarshal(v.Config, &head); err != nil {
+			return nil, fmt.Errorf("config: %w", err)
+		}
+		var err error
+		k, err = config.ReadKubeScheduler(config.Document{File: "config", APIVersion: head.APIVersion, Kind: head.Kind, JSON: v.Config})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for gate, on := range v.FeatureGates {
+		if gate != "TaintTolerationComparisonOperators" {
+			return nil, fmt.Errorf("featureGates: %q: there is no option for it", gate)
+		}
+		for i := range k.Profiles {
+			k.Profiles[i].NumericTolerations = on
+		}
+	}
+	return k.Profiles, nil
+}
+
+// cluster builds the state of the vector and its pod. A pod that is handed over
+// directly does not stand on the node that it names.
+func (v *schedulingVector) cluster() (*cluster.State, *model.Pod, error) {
+	in := intake.New()
+	var objects []runtime.Object
+	var pod *model.Pod
+	for i, raw := range v.Objects {
+		o, _, err := scheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("objects[%d]: %w", i, err)
+		}
+		if p, ok := o.(*corev1.Pod); ok {
+			if p.UID == "" {
+				p.UID = types.UID(p.Namespace + "/" + p.Name)
+			}
+			if p.Namespace+"/"+p.Name == v.Pod {
+				pod = in.Pod(p)
+				if v.Direct {
+					continue
+				}
+			}
+		}
+		objects = append(objects, o)
+	}
+	if pod == nil {
+		return nil, nil, fmt.Errorf("pod %q is not among the objects", v.Pod)
+	}
+	state, _, ignored := in.Snapshot(objects)
+	if ignored > 0 {
+		return nil, nil, fmt.Errorf("%d objects are of kinds that scheduling does not read", ignored)
+	}
+	return state, pod, nil
+}
