@@ -45,7 +45,7 @@ func ValidatePod(pod *corev1.Pod) field.ErrorList {
 func checkPod(pod *corev1.Pod) *podCheck {
 	c := &podCheck{spec: &pod.Spec, meta: &pod.ObjectMeta}
 	path := field.NewPath("spec")
-	c.add(apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
+	c.add(ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
 	c.podAnnotations(pod.Annotations, field.NewPath("metadata", "annotations"))
 	c.podSpec(path)
 	c.tokensNeedServiceAccount(path)

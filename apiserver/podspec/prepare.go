@@ -2,6 +2,7 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -32,10 +33,13 @@ func PrepareForUpdate(newPod, oldPod *corev1.Pod) {
 	dropUnservedFields(&newPod.Spec)
 }
 
-// PrepareTemplate clears what is not served from a template on its way to the store.
-func PrepareTemplate(template *corev1.PodTemplateSpec) {
-	aliasServiceAccount(&template.Spec)
-	dropUnservedFields(&template.Spec)
+// PrepareTemplate clears what is not served from a template on its way to the store. oldTemplate is nil
+// on creation; a template that does not change stays as another server may have stored it.
+func PrepareTemplate(newTemplate, oldTemplate *corev1.PodTemplateSpec) {
+	aliasServiceAccount(&newTemplate.Spec)
+	if oldTemplate == nil || !equality.Semantic.DeepEqual(newTemplate.Spec, oldTemplate.Spec) {
+		dropUnservedFields(&newTemplate.Spec)
+	}
 }
 
 // PrepareForStatusUpdate keeps everything but status, labels, annotations and finalizers. A status
