@@ -13,6 +13,8 @@ type Options struct {
 	Listen string
 	// DataDir holds the embedded etcd, the certificate authority and the admin's kubeconfig.
 	DataDir string
+	// Kubeconfig is where the admin's kubeconfig is written; empty: in DataDir.
+	Kubeconfig string
 	// EtcdServers are URLs of an external cluster; the embedded one is not started then.
 	EtcdServers []string
 	// EtcdCAFile, EtcdCertFile and EtcdKeyFile are PEM files for TLS to EtcdServers.

@@ -41,7 +41,12 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // KubeconfigPath is where Run writes the admin's kubeconfig.
-func (s *Server) KubeconfigPath() string { return filepath.Join(s.options.DataDir, "kubeconfig") }
+func (s *Server) KubeconfigPath() string {
+	if s.options.Kubeconfig != "" {
+		return s.options.Kubeconfig
+	}
+	return filepath.Join(s.options.DataDir, "kubeconfig")
+}
 
 func (s *Server) writeKubeconfig() error {
 	return s.authority.Kubeconfig(s.KubeconfigPath(), "https://"+s.reachable(), pki.Admin())
@@ -83,6 +88,7 @@ func (s *Server) addHooks() error {
 	}
 	return s.generic.AddPostStartHook("berth-keep-access", func(hook genericapiserver.PostStartHookContext) error {
 		go s.security.Run(hook)
+		go s.services.Sweep(hook)
 		go s.authority.KeepServing(hook, renewEvery, pki.ServerNames(s.serviceIP, s.host()), func(err error) {
 			klog.ErrorS(err, "Certificates could not be renewed; trying again later", "every", renewEvery)
 		})

@@ -8,7 +8,7 @@ import (
 // The version that clients are told. It is set here and not by the linker, so
 // that `go run` gives a server that kubectl understands.
 const (
-	kubernetesVersion = "v1.37.2"
+	kubernetesVersion = "v1.37.2+berth"
 	kubernetesMinor   = "1.37"
 )
 

@@ -29,6 +29,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(serverCommand())
+	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), agentCommand(),
+		kubectlCommand(), explainCommand(), loadCommand(), configCommand(), credentialsCommand())
 	return cmd
 }

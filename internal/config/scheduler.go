@@ -141,7 +141,7 @@ func clientConnection(f *faults, c *componentconfig.ClientConnectionConfiguratio
 		ContentType: text(c.ContentType, protobuf), QPS: c.QPS, Burst: int(c.Burst),
 	}
 	if out.QPS == 0 {
-		out.QPS = 50
+		out.QPS = -1 // kube-scheduler's 50 would be Berth's bottleneck; the server says when it is too much
 	}
 	if out.Burst == 0 {
 		out.Burst = 100

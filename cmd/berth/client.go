@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/berthproject/berth/apiserver"
+)
+
+// clientConfig is how to reach a cluster: by a kubeconfig, or, where none is
+// named, the cluster of the default data directory. In a pod of a cluster without
+// either it is that cluster.
+func clientConfig(kubeconfig, agentName string) (*rest.Config, error) {
+	config, err := loadClientConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = agentName
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config, nil
+}
+
+func loadClientConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig != "" {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			return nil, fmt.Errorf("--kubeconfig %s: %w", kubeconfig, err)
+		}
+		return config, nil
+	}
+	file, missing := defaultKubeconfig()
+	if missing == nil {
+		return clientcmd.BuildConfigFromFlags("", file)
+	}
+	if config, err := rest.InClusterConfig(); err == nil {
+		return config, nil
+	}
+	return nil, missing
+}
+
+// kubeconfigIn is the admin kubeconfig of a data directory.
+func kubeconfigIn(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
+
+// defaultDataDir is where a cluster keeps its objects unless told otherwise.
+func defaultDataDir() string { return apiserver.DefaultOptions().DataDir }

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/namespace"
+	"github.com/berthproject/berth/control/nodelifecycle"
+	"github.com/berthproject/berth/control/serviceaccount"
+)
+
+// controllerCommand runs the controllers alone.
+func controllerCommand() *cobra.Command {
+	var kubeconfig string
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Run the controllers against Berth's API server: node taints, namespaces, service accounts",
+		Long: `Runs the loops that a Berth API server needs beside it: taints that follow node
+conditions, the emptying of deleted namespaces, service accounts of new ones. A
+Kubernetes cluster has its own; there they are refused. Run one copy.`,
+		Example: `  berth credentials --for controller > controller.kubeconfig
+  berth controller --kubeconfig controller.kubeconfig`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := clientConfig(kubeconfig, "berth-controller")
+			if err != nil {
+				return err
+			}
+			if err := ours(config); err != nil {
+				return err
+			}
+			logToStderr()
+			return runParts(cmd.Context(), func(p *parts) error {
+				fmt.Fprintf(cmd.OutOrStdout(), "controllers at %s: node taints, namespaces, service accounts; Ctrl-C stops\n", config.Host)
+				return startControllers(p, config)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential; without it the default cluster's")
+	return cmd
+}
+
+// ours refuses an API server that has controllers of its own.
+func ours(config *rest.Config) error {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	v, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(v.GitVersion, "berth") {
+		return errors.New("the API server at " + config.Host + " is not Berth's (version " + v.GitVersion + "): it has controllers of its own")
+	}
+	return nil
+}
+
+// startControllers starts the loops.
+func startControllers(p *parts, config *rest.Config) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the server says when it is too much
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	p.run("node lifecycle", func(ctx context.Context) error { return nodelifecycle.Run(ctx, client, klog.Background()) })
+	p.run("namespaces", func(ctx context.Context) error {
+		return namespace.Run(ctx, client, objects, factory, klog.Background())
+	})
+	p.run("service accounts", func(ctx context.Context) error {
+		return serviceaccount.Run(ctx, client, factory, config.CAData, klog.Background())
+	})
+	return nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/berthproject/berth/apiserver/auth/pki"
+)
+
+// credentialsCommand makes kubeconfigs for the parts of a cluster.
+func credentialsCommand() *cobra.Command {
+	var dataDir, node, part string
+	cmd := &cobra.Command{
+		Use:   "credentials",
+		Short: "Print a kubeconfig with a credential for one node or one part of Berth",
+		Long: `Prints a kubeconfig, signed by the authority in the data directory of a cluster on
+this machine, for a part that is to run apart from it. Each credential may do what
+that part needs and no more.`,
+		Example: `  berth credentials --node n7 > n7.kubeconfig
+  berth credentials --for scheduler > scheduler.kubeconfig`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			id, err := identity(node, part)
+			if err != nil {
+				return err
+			}
+			config, err := credential(dataDir, id)
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(config)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&dataDir, "data-dir", defaultDataDir(), "data directory of the cluster")
+	cmd.Flags().StringVar(&node, "node", "", "name of the node whose agent is to use it")
+	cmd.Flags().StringVar(&part, "for", "", "scheduler, controller, simulated-nodes or admin")
+	return cmd
+}
+
+func identity(node, part string) (pki.Identity, error) {
+	switch {
+	case (node == "") == (part == ""):
+		return pki.Identity{}, errors.New("exactly one of --node and --for must be given")
+	case node != "":
+		return pki.Node(node), nil
+	case part == "scheduler":
+		return pki.Scheduler(), nil
+	case part == "controller":
+		return pki.Controllers(), nil
+	case part == "simulated-nodes":
+		return pki.Component(part), nil
+	case part == "admin":
+		return pki.Admin(), nil
+	}
+	return pki.Identity{}, fmt.Errorf("--for %q: must be scheduler, controller, simulated-nodes or admin", part)
+}
+
+// credential is a kubeconfig for id that names the server as the admin's does.
+func credential(dataDir string, id pki.Identity) ([]byte, error) {
+	admin, err := clientcmd.LoadFromFile(kubeconfigIn(dataDir))
+	if err != nil {
+		return nil, fmt.Errorf("--data-dir %s: no cluster has been started there: %w", dataDir, err)
+	}
+	server := ""
+	for _, c := range admin.Clusters {
+		server = c.Server
+	}
+	authority, err := pki.Open(filepath.Join(dataDir, "pki"), nil)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "berth-credentials-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := kubeconfigIn(dir)
+	if err := authority.Kubeconfig(file, server, id); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/apiserver"
+)
+
+// lines say what started where.
+type lines struct{ w io.Writer }
+
+func (l lines) started(o *upOptions, settings settings, server *apiserver.Server, nodes []*corev1.Node, took time.Duration) {
+	kept := "data in " + o.server.DataDir
+	if o.ephemeral {
+		kept = "nothing is kept"
+	}
+	if len(o.server.EtcdServers) > 0 {
+		kept = "data in etcd at " + strings.Join(o.server.EtcdServers, ", ")
+	}
+	var profiles []string
+	for _, p := range settings.scheduler.Profiles {
+		profiles = append(profiles, p.Name)
+	}
+	fmt.Fprintf(l.w, "Berth is up after %.1f s\n", took.Seconds())
+	t := tabwriter.NewWriter(l.w, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), kept)
+	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.berth.Scheduler.Seed)
+	fmt.Fprintf(t, "  controllers\tnode taints, namespaces, service accounts\t\n")
+	fmt.Fprintf(t, "  nodes\t%d simulated\t%s\n", len(nodes), sizes(nodes))
+	fmt.Fprintf(t, "  kubeconfig\t%s\t\n", server.KubeconfigPath())
+	_ = t.Flush()
+	kubectl := "berth kubectl"
+	if server.KubeconfigPath() != kubeconfigIn(defaultDataDir()) {
+		kubectl += " --kubeconfig " + server.KubeconfigPath()
+	}
+	fmt.Fprintf(l.w, "\nNext, in another terminal:  %s apply -f examples/pods.yaml\nCtrl-C stops.\n", kubectl)
+}
+
+// sizes words the sizes of nodes, if they are all equal.
+func sizes(nodes []*corev1.Node) string {
+	if len(nodes) == 0 {
+		return ""
+	}
+	first := nodes[0].Status.Capacity
+	for _, n := range nodes {
+		c := n.Status.Capacity
+		if !c.Cpu().Equal(*first.Cpu()) || !c.Memory().Equal(*first.Memory()) {
+			return "of several sizes"
+		}
+	}
+	return fmt.Sprintf("%s cpu, %s memory each", first.Cpu(), first.Memory())
+}
+
+// logs is where the parts log to.
+type logs struct{ slog *slog.Logger }
+
+// logToStderr lets the parts log where a service's log is collected.
+func logToStderr() { klog.LogToStderr(true) }
+
+// logTo sends the log of all parts to a file, appended to.
+func logTo(file string) (*logs, func(), error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	klog.LogToStderr(false)
+	klog.SetOutput(f)
+	return &logs{slog.New(slog.NewTextHandler(f, nil))}, func() {
+		klog.Flush()
+		_ = f.Close()
+	}, nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/load"
+)
+
+// nodeFlags say which nodes to simulate.
+type nodeFlags struct {
+	count       int
+	cpu, memory string
+	file, openb string
+}
+
+func (f *nodeFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.cpu, "node-cpu", "8", "cores of each node")
+	flags.StringVar(&f.memory, "node-memory", "16Gi", "memory of each node")
+	flags.StringVar(&f.file, "nodes-file", "", "YAML or JSON file of Node manifests to simulate instead of equal nodes")
+}
+
+// nodes are those that the flags ask for; names are n1, n2, ... of equal ones.
+func (f *nodeFlags) nodes(name func(i int) string) ([]*corev1.Node, error) {
+	switch {
+	case f.file != "" && f.openb != "":
+		return nil, errors.New("--nodes-file and --openb-nodes: only one of them can say which nodes there are")
+	case f.file != "":
+		return readNodes(f.file)
+	case f.openb != "":
+		return load.Nodes(f.openb)
+	case f.count < 0 || f.count > 20000:
+		return nil, fmt.Errorf("--nodes %d: must be between 0 and 20000", f.count)
+	}
+	cpu, err := amount("--node-cpu", f.cpu, "8")
+	if err != nil {
+		return nil, err
+	}
+	memory, err := amount("--node-memory", f.memory, "16Gi")
+	if err != nil {
+		return nil, err
+	}
+	var out []*corev1.Node
+	for i := range f.count {
+		out = append(out, agent.Uniform(name(i), cpu, memory))
+	}
+	return out, nil
+}
+
+func amount(flag, value, example string) (resource.Quantity, error) {
+	q, err := resource.ParseQuantity(value)
+	if err != nil || q.Sign() <= 0 {
+		return q, fmt.Errorf("%s %q: must be a quantity above 0, such as %s", flag, value, example)
+	}
+	return q, nil
+}
+
+// readNodes reads Node manifests: documents or a List of them.
+func readNodes(file string) ([]*corev1.Node, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var out []*corev1.Node
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for n := 1; ; n++ {
+		doc, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: document %d: %w", file, n, err)
+		}
+		if len(bytes.TrimSpace(doc)) == 0 {
+			continue
+		}
+		nodes, err := nodesOf(doc)
+		if err != nil {
+			return nil, fmt.Errorf("%s: document %d: %w", file, n, err)
+		}
+		out = append(out, nodes...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no Node in it", file)
+	}
+	return out, nil
+}
+
+func nodesOf(doc []byte) ([]*corev1.Node, error) {
+	var list corev1.NodeList
+	if err := yaml.UnmarshalStrict(doc, &list); err == nil && (list.Kind == "NodeList" || list.Kind == "List") {
+		var out []*corev1.Node
+		for i := range list.Items {
+			out = append(out, fresh(&list.Items[i]))
+		}
+		return out, nil
+	}
+	var node corev1.Node
+	if err := yaml.UnmarshalStrict(doc, &node); err != nil {
+		return nil, err
+	}
+	if node.Kind != "Node" || node.APIVersion != "v1" {
+		return nil, fmt.Errorf("%s %s: must be v1 Node", node.APIVersion, node.Kind)
+	}
+	if bad := validation.IsDNS1123Subdomain(node.Name); len(bad) > 0 {
+		return nil, fmt.Errorf("metadata.name: %q: %s", node.Name, bad[0])
+	}
+	return []*corev1.Node{fresh(&node)}, nil
+}
+
+// fresh keeps of a node what a manifest says, so that a dump of a real cluster
+// can be simulated: identity and what its kubelet reported are dropped.
+func fresh(n *corev1.Node) *corev1.Node {
+	out := &corev1.Node{}
+	out.Name, out.Labels, out.Annotations = n.Name, n.Labels, n.Annotations
+	out.Spec = n.Spec
+	out.Spec.ProviderID, out.Spec.ConfigSource = "", nil
+	out.Status.Capacity, out.Status.Allocatable, out.Status.Images = n.Status.Capacity, n.Status.Allocatable, n.Status.Images
+	return out
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/control/scheduler"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// schedulerFlags are what the command line says beside the files.
+type schedulerFlags struct {
+	kubeconfig, listen string
+	configs            []string
+	seed               uint64
+	elect              bool
+	election           scheduler.Election
+}
+
+// schedulerCommand runs the scheduler alone.
+func schedulerCommand() *cobra.Command {
+	var f schedulerFlags
+	cmd := &cobra.Command{
+		Use:   "scheduler",
+		Short: "Run the scheduler against Berth's API server or a Kubernetes cluster",
+		Long: `Runs the scheduler against Berth's API server or a Kubernetes cluster. Copies elect a
+leader; by default they compete for the lease of kube-scheduler, so that it and
+Berth never place the same pods at once. Where clientConnection.qps is left at
+its default, requests are limited by the number of workers and by the server alone.`,
+		Example: `  berth scheduler --kubeconfig scheduler.kubeconfig
+  berth scheduler --kubeconfig scheduler.kubeconfig --config profiles.yaml --metrics-bind-address 127.0.0.1:10251`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.options(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+			return scheduler.Run(cmd.Context(), o)
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+func (f *schedulerFlags) add(flags *pflag.FlagSet) {
+	e := electionOf(config.DefaultKubeScheduler().LeaderElection)
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "how to reach the API server; without it the file's clientConnection, the default cluster, or the service account of the pod that this runs in")
+	flags.StringVar(&f.listen, "metrics-bind-address", "", "HOST:PORT to serve /livez, /readyz and /metrics on over HTTP; empty serves none")
+	flags.Uint64Var(&f.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
+	flags.BoolVar(&f.elect, "leader-elect", true, "schedule only while holding a lease that copies compete for")
+	flags.StringVar(&f.election.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the lease")
+	flags.StringVar(&f.election.Name, "leader-elect-resource-name", e.Name, "name of the lease")
+	flags.DurationVar(&f.election.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long others wait after the last renewal before they take over")
+	flags.DurationVar(&f.election.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long the leader tries to renew before it gives up")
+	flags.DurationVar(&f.election.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
+	configFlag(flags, &f.configs)
+}
+
+// options puts flags that were given over what the files say.
+func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error) {
+	s, err := loadConfig(f.configs)
+	if err != nil {
+		return scheduler.Options{}, err
+	}
+	o, err := schedulerOptions(s)
+	if err != nil {
+		return o, err
+	}
+	if flags.Changed("seed") {
+		o.Seed = f.seed
+	}
+	o.Listen = f.listen
+	o.Election = f.elected(flags, s.scheduler.LeaderElection)
+	kubeconfig := f.kubeconfig
+	if kubeconfig == "" {
+		kubeconfig = s.scheduler.Client.Kubeconfig
+	}
+	if o.Config, err = clientConfig(kubeconfig, "berth-scheduler"); err != nil {
+		return o, err
+	}
+	limitClient(o.Config, s.scheduler.Client)
+	return o, nil
+}
+
+// elected is the election to take part in; nil for none.
+func (f *schedulerFlags) elected(flags *pflag.FlagSet, file config.LeaderElection) *scheduler.Election {
+	enabled, e := file.Enabled, electionOf(file)
+	flags.Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "leader-elect":
+			enabled = f.elect
+		case "leader-elect-resource-namespace":
+			e.Namespace = f.election.Namespace
+		case "leader-elect-resource-name":
+			e.Name = f.election.Name
+		case "leader-elect-lease-duration":
+			e.LeaseDuration = f.election.LeaseDuration
+		case "leader-elect-renew-deadline":
+			e.RenewDeadline = f.election.RenewDeadline
+		case "leader-elect-retry-period":
+			e.RetryPeriod = f.election.RetryPeriod
+		}
+	})
+	if !enabled {
+		return nil
+	}
+	return &e
+}
+
+func electionOf(l config.LeaderElection) scheduler.Election {
+	return scheduler.Election{Namespace: l.Namespace, Name: l.Name, LeaseDuration: l.LeaseDuration, RenewDeadline: l.RenewDeadline, RetryPeriod: l.RetryPeriod}
+}
+
+// limitClient sets the file's rate limits unless they are the default ones,
+// which were made for a scheduler that needs most of its time to decide.
+func limitClient(c *rest.Config, limits config.ClientConnection) {
+	if d := config.DefaultKubeScheduler().Client; limits.QPS != d.QPS || limits.Burst != d.Burst {
+		c.QPS, c.Burst = limits.QPS, limits.Burst
+	}
+}
+
+// schedulerOptions is what the configuration files say of the scheduler.
+func schedulerOptions(s settings) (scheduler.Options, error) {
+	o := scheduler.DefaultOptions()
+	o.Profiles = s.profiles()
+	o.InitialBackoff, o.MaxBackoff = s.scheduler.InitialBackoff, s.scheduler.MaxBackoff
+	o.Seed, o.BindWorkers = s.berth.Scheduler.Seed, s.berth.Scheduler.BindWorkers
+	return o, o.Validate()
+}

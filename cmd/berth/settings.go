@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// settings are what the configuration files say.
+type settings struct {
+	berth     config.Berth
+	scheduler config.KubeScheduler
+}
+
+// configFlag adds --config.
+func configFlag(flags *pflag.FlagSet, files *[]string) {
+	flags.StringArrayVar(files, "config", nil,
+		"configuration file: a BerthConfiguration, a KubeSchedulerConfiguration as it is, or one file with both; may be repeated")
+}
+
+// loadConfig reads configuration files; a document's kind says what it is.
+func loadConfig(files []string) (settings, error) {
+	s := settings{berth: config.Default(), scheduler: config.DefaultKubeScheduler()}
+	docs, err := config.Documents(files)
+	if err != nil {
+		return s, err
+	}
+	seen := map[string]string{}
+	for _, d := range docs {
+		if before, twice := seen[d.Kind]; twice {
+			return s, fmt.Errorf("%s: %s is given twice, first in %s", d.File, d.Kind, before)
+		}
+		seen[d.Kind] = d.File
+		switch {
+		case d.Kind == config.Kind:
+			s.berth, err = config.ReadBerth(d)
+		case d.Kind == config.SchedulerKind:
+			s.scheduler, err = config.ReadKubeScheduler(d)
+		default:
+			err = fmt.Errorf("%s: %s %s: must be %s or %s", d.File, d.APIVersion, d.Kind, config.Kind, config.SchedulerKind)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// profiles are the scheduler's, with Berth's own options put in.
+func (s *settings) profiles() []placement.Config {
+	profiles := slices.Clone(s.scheduler.Profiles)
+	for i := range profiles {
+		profiles[i].NumericTolerations = s.berth.Scheduler.NumericTolerations
+	}
+	return profiles
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/control/scheduler"
+)
+
+// upOptions are the flags of berth up.
+type upOptions struct {
+	server    apiserver.Options
+	nodes     nodeFlags
+	ephemeral bool
+	seed      uint64
+	configs   []string
+}
+
+// upCommand runs a whole cluster in this process.
+func upCommand() *cobra.Command {
+	o := upOptions{server: apiserver.DefaultOptions()}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run a whole cluster in this process: API server, scheduler, controllers, nodes",
+		Long: `Runs an API server on an embedded etcd, the scheduler, the controllers and simulated
+nodes in one process. A second start goes on where the first one was. Ctrl-C stops.`,
+		Example: `  berth up
+  berth up --nodes 1000 --ephemeral
+  berth up --openb-nodes openb_node_list_all_node.csv --data-dir ./openb
+  berth kubectl get nodes`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("seed") {
+				return runUp(cmd.Context(), cmd.OutOrStdout(), o, &o.seed)
+			}
+			return runUp(cmd.Context(), cmd.OutOrStdout(), o, nil)
+		},
+	}
+	f := cmd.Flags()
+	addServerFlags(f, &o.server)
+	f.IntVar(&o.nodes.count, "nodes", 3, "number of equal nodes to simulate")
+	o.nodes.add(f)
+	f.StringVar(&o.nodes.openb, "openb-nodes", "", "OpenB node list (CSV) to simulate instead of equal nodes")
+	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing: the objects are gone when the command ends")
+	f.Uint64Var(&o.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
+	configFlag(f, &o.configs)
+	return cmd
+}
+
+func runUp(ctx context.Context, out io.Writer, o upOptions, seed *uint64) error {
+	started := time.Now()
+	settings, err := loadConfig(o.configs)
+	if err != nil {
+		return err
+	}
+	if seed != nil {
+		settings.berth.Scheduler.Seed = *seed
+	}
+	nodes, err := o.nodes.nodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
+	if err != nil {
+		return err
+	}
+	serverOptions(&o.server, settings)
+	say := lines{w: out}
+	dir, clean, err := upDirs(&o)
+	if err != nil {
+		return err
+	}
+	defer clean()
+	log, closeLog, err := logTo(filepath.Join(dir, "berth.log"))
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	server, err := apiserver.New(ctx, o.server)
+	if err != nil {
+		return err
+	}
+	return runParts(ctx, func(p *parts) error {
+		p.last("API server", server.Run)
+		select {
+		case <-server.Ready():
+		case <-p.ctx.Done():
+			return nil
+		}
+		config := server.LoopbackConfig()
+		if err := startLoops(p, config, settings, log); err != nil {
+			return err
+		}
+		if len(nodes) > 0 {
+			a, err := newAgent(as(config, pki.Component("simulated-nodes").Name), nodes, settings.berth.Nodes.StatusWriters)
+			if err != nil {
+				return err
+			}
+			p.run("nodes", a.Run)
+		}
+		if err := awaitNodes(p.ctx, config, nodes); err != nil {
+			return err
+		}
+		say.started(&o, settings, server, nodes, time.Since(started))
+		return nil
+	})
+}
+
+// startLoops starts the scheduler and the controllers, each as the user whose
+// rights it needs and no more.
+func startLoops(p *parts, config *rest.Config, settings settings, log *logs) error {
+	so := schedulerOptions(settings)
+	so.Config, so.Log = as(config, pki.Scheduler().Name), log.slog
+	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
+	return startControllers(p, as(config, pki.Controllers().Name))
+}
+
+// as is a connection under another name: in one process, too, each part has just
+// the rights of its role.
+func as(config *rest.Config, user string) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	config.UserAgent = user
+	return config
+}
+
+// serverOptions puts what the configuration file says under what flags say.
+func serverOptions(o *apiserver.Options, settings settings) {
+	base, c := apiserver.DefaultOptions(), settings.berth.APIServer
+	if o.MaxRequestsInFlight == base.MaxRequestsInFlight {
+		o.MaxRequestsInFlight = c.MaxRequestsInFlight
+	}
+	if o.MaxMutatingRequestsInFlight == base.MaxMutatingRequestsInFlight {
+		o.MaxMutatingRequestsInFlight = c.MaxMutatingRequestsInFlight
+	}
+	if o.StoredOnlyWarnings == base.StoredOnlyWarnings {
+		o.StoredOnlyWarnings = c.StoredOnlyWarnings
+	}
+	o.DisableAdmissionPlugins = append(o.DisableAdmissionPlugins, c.DisableAdmissionPlugins...)
+}
+
+// upDirs settles where things are kept: with --ephemeral in a directory that goes
+// with the process, except for the kubeconfig, which people must find.
+func upDirs(o *upOptions) (dir string, clean func(), err error) {
+	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
+		return "", nil, fmt.Errorf("--data-dir: %w", err)
+	}
+	if !o.ephemeral {
+		return o.server.DataDir, func() {}, nil
+	}
+	if dir, err = os.MkdirTemp("", "berth-ephemeral-"); err != nil {
+		return "", nil, err
+	}
+	o.server.Kubeconfig = kubeconfigIn(o.server.DataDir)
+	o.server.DataDir = dir
+	return dir, func() {
+		_ = os.Remove(o.server.Kubeconfig)
+		_ = os.RemoveAll(dir)
+	}, nil
+}
+
+// awaitNodes waits until all nodes can take pods.
+func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node) error {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for _, n := range nodes {
+		names[n.Name] = true
+	}
+	bar := progressBar{w: os.Stderr}
+	defer bar.done()
+	for tick := time.NewTicker(50 * time.Millisecond); ; {
+		ready, err := readyNodes(ctx, client, names)
+		if err == nil && ready == len(nodes) {
+			tick.Stop()
+			return nil
+		}
+		if len(nodes) > 100 {
+			bar.show(ready, len(nodes), "nodes ready")
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return errors.Join(err, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
