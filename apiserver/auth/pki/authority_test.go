@@ -1,0 +1,187 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/x509"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+var start = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+
+func at(now time.Time) func() time.Time { return func() time.Time { return now } }
+
+func open(t *testing.T, dir string, now time.Time) *Authority {
+	t.Helper()
+	a, err := Open(dir, at(now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func verify(t *testing.T, ca, cert []byte, now time.Time, opts x509.VerifyOptions) *x509.Certificate {
+	t.Helper()
+	leaf, err := parseCert(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Roots = x509.NewCertPool()
+	opts.Roots.AppendCertsFromPEM(ca)
+	opts.CurrentTime = now
+	if _, err := leaf.Verify(opts); err != nil {
+		t.Fatal(err)
+	}
+	return leaf
+}
+
+func TestRestartFindsTheSameAuthority(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	first := open(t, dir, start)
+	second := open(t, dir, start.AddDate(0, 1, 0))
+	if !bytes.Equal(first.CAPEM(), second.CAPEM()) {
+		t.Error("the CA changed over a restart")
+	}
+	if !first.SigningKey().Equal(second.SigningKey()) {
+		t.Error("the token key changed over a restart")
+	}
+	if _, _, err := first.ServingPair(ServerNames(nil)); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, want 0600", e.Name(), info.Mode())
+		}
+		names = append(names, e.Name())
+	}
+	if want := []string{"apiserver.crt", "apiserver.key", "ca.crt", "ca.key", "sa.key"}; !slices.Equal(names, want) {
+		t.Errorf("files %v, want %v", names, want)
+	}
+}
+
+func TestServingPairCoversItsNames(t *testing.T) {
+	dir := t.TempDir()
+	a := open(t, dir, start)
+	certFile, _, err := a.ServingPair(ServerNames(net.IPv4(10, 96, 0, 1), "0.0.0.0", "node.example"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := read(t, certFile)
+	for _, name := range []string{"localhost", "127.0.0.1", "10.96.0.1", "kubernetes.default.svc", "node.example"} {
+		verify(t, a.CAPEM(), first, start, x509.VerifyOptions{DNSName: name})
+	}
+	again := func(why string, now time.Time, change bool, hosts ...string) {
+		t.Helper()
+		a := open(t, dir, now)
+		if _, _, err := a.ServingPair(ServerNames(net.IPv4(10, 96, 0, 1), hosts...)); err != nil {
+			t.Fatal(err)
+		}
+		if changed := !bytes.Equal(first, read(t, certFile)); changed != change {
+			t.Errorf("%s: certificate changed is %v, want %v", why, changed, change)
+		}
+		first = read(t, certFile)
+	}
+	again("same names", start.AddDate(0, 1, 0), false)
+	again("a new address", start, true, "192.0.2.7")
+	again("two thirds of its life over", start.AddDate(0, 9, 0), true, "192.0.2.7")
+}
+
+func TestRenewedCAKeepsOldCertificatesValid(t *testing.T) {
+	dir := t.TempDir()
+	old := open(t, dir, start)
+	late := start.Add(caLifetime - 200*24*time.Hour)
+	cert, _, err := func() ([]byte, []byte, error) { old.now = at(late); return old.ClientPEM(Admin()) }()
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, _ := parseCert(cert)
+	if leaf.NotAfter.After(start.Add(caLifetime)) {
+		t.Errorf("a certificate outlives its CA: %v", leaf.NotAfter)
+	}
+	renewed := open(t, dir, late)
+	if bytes.Equal(old.CAPEM(), renewed.CAPEM()) {
+		t.Fatal("the CA was not renewed")
+	}
+	verify(t, renewed.CAPEM(), cert, late, x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+}
+
+func TestBrokenFilesAreErrorsThatNameThem(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spoil func(dir string) error
+		want  string
+	}{
+		"CA key lost":       {func(dir string) error { return os.Remove(filepath.Join(dir, "ca.key")) }, "ca.key is missing"},
+		"CA key of another": {func(dir string) error { return os.Rename(filepath.Join(dir, "sa.key"), filepath.Join(dir, "ca.key")) }, "does not belong to"},
+		"garbage":           {func(dir string) error { return os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("x"), 0o600) }, "ca.crt: want a PEM block"},
+		"garbage token key": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "sa.key"), []byte("x"), 0o600) }, "sa.key: want one PEM block"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			open(t, dir, start)
+			if err := tc.spoil(dir); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(dir, at(start)); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestKubeconfigIsKeptWhileItFits(t *testing.T) {
+	dir := t.TempDir()
+	a := open(t, dir, start)
+	path := filepath.Join(dir, "kubeconfig")
+	write := func(now time.Time, server string, id Identity) []byte {
+		t.Helper()
+		a.now = at(now)
+		if err := a.Kubeconfig(path, server, id); err != nil {
+			t.Fatal(err)
+		}
+		return read(t, path)
+	}
+	first := write(start, "https://127.0.0.1:6443", Admin())
+	cfg, err := clientcmd.RESTConfigFromKubeConfig(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := verify(t, cfg.CAData, cfg.CertData, start, x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	if leaf.Subject.CommonName != "kubernetes-admin" || !slices.Equal(leaf.Subject.Organization, []string{"system:masters"}) {
+		t.Errorf("subject %v", leaf.Subject)
+	}
+	if !bytes.Equal(first, write(start.AddDate(0, 1, 0), "https://127.0.0.1:6443", Admin())) {
+		t.Error("written again although it fits")
+	}
+	if bytes.Equal(first, write(start, "https://127.0.0.1:7443", Admin())) {
+		t.Error("kept although the server moved")
+	}
+	second := write(start, "https://127.0.0.1:7443", Node("n1"))
+	if bytes.Equal(second, write(start.AddDate(0, 9, 0), "https://127.0.0.1:7443", Node("n1"))) {
+		t.Error("kept although its certificate ends soon")
+	}
+}

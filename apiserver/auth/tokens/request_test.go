@@ -1,0 +1,71 @@
+package tokens
+
+import (
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+)
+
+func TestTokenRequest(t *testing.T) {
+	seconds := func(s int64) *int64 { return &s }
+	pod := func(name string, uid types.UID) *authenticationv1.BoundObjectReference {
+		return &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: name, UID: uid}
+	}
+	for name, tc := range map[string]struct {
+		account string // "" means web
+		meta    metav1.ObjectMeta
+		spec    authenticationv1.TokenRequestSpec
+		life    time.Duration
+		code    int32 // 0 means a token
+	}{
+		"defaults":                {life: time.Hour},
+		"ten minutes":             {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(600)}, life: 10 * time.Minute},
+		"too short":               {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(599)}, code: 422},
+		"too long":                {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(1<<32 + 1)}, code: 422},
+		"bound to a pod":          {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "2")}, life: time.Hour},
+		"pod of another life":     {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "9")}, code: 409},
+		"no such pod":             {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("q", "")}, code: 404},
+		"pod of another account":  {account: "other", spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "")}, code: 400},
+		"bound to what cannot be": {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Job", APIVersion: "batch/v1", Name: "j"}}, code: 400},
+		"no such account":         {account: "nobody", code: 404},
+		"another name":            {meta: metav1.ObjectMeta{Name: "db"}, code: 422},
+		"another namespace":       {meta: metav1.ObjectMeta{Namespace: "b"}, code: 422},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.accounts["a/other"] = w.accounts["a/web"].DeepCopy()
+			w.accounts["a/other"].Name = "other"
+			account := tc.account
+			if account == "" {
+				account = "web"
+			}
+			ctx := genericapirequest.WithNamespace(t.Context(), "a")
+			in := &authenticationv1.TokenRequest{ObjectMeta: tc.meta, Spec: tc.spec}
+			out, err := NewRequestREST(w.issuer, w.store, []string{DefaultIssuer}).Create(ctx, account, in, nil, nil)
+			if tc.code != 0 {
+				if status, ok := err.(apierrors.APIStatus); !ok || status.Status().Code != tc.code {
+					t.Errorf("error %v, want code %d", err, tc.code)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := out.(*authenticationv1.TokenRequest)
+			if want := noon.Add(tc.life); !got.Status.ExpirationTimestamp.Time.Equal(want) {
+				t.Errorf("expires %v, want %v", got.Status.ExpirationTimestamp, want)
+			}
+			if _, ok, err := w.verifier().AuthenticateToken(t.Context(), got.Status.Token); !ok {
+				t.Errorf("the token is not accepted: %v", err)
+			}
+			if in.Status.Token != "" {
+				t.Error("the request was changed")
+			}
+		})
+	}
+}
