@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
 	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/apiserver/pkg/server/routes"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/openapi"
@@ -30,6 +32,7 @@ func newConfig(o Options, set *scheme.Set, backend *store.Backend) *genericapise
 	c.EffectiveVersion = effectiveVersion()
 	c.MaxRequestsInFlight = o.MaxRequestsInFlight
 	c.MaxMutatingRequestsInFlight = o.MaxMutatingRequestsInFlight
+	c.EnableIndex = false // serveUnknown answers instead
 	c.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(
 		sets.NewString("watch", "proxy"),
 		sets.NewString("attach", "exec", "proxy", "log", "portforward"),
@@ -72,4 +75,20 @@ func serveTLS(c *genericapiserver.Config, authority *pki.Authority, names pki.Na
 	}
 	c.ExternalAddress = listener.Addr().String()
 	return nil
+}
+
+// serveUnknown answers paths that nobody else does: under /api and /apis with a
+// plain 404, like kube-apiserver does for a group that it has not; elsewhere with the list of
+// paths that there are.
+func serveUnknown(server *genericapiserver.GenericAPIServer) {
+	paths := server.Handler.NonGoRestfulMux
+	routes.Index{}.Install(server, paths)
+	index := routes.IndexLister{StatusCode: http.StatusNotFound, PathProvider: server}
+	paths.NotFoundHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/apis/") {
+			http.NotFound(w, r)
+			return
+		}
+		index.ServeHTTP(w, r)
+	}))
 }

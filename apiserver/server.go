@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -21,6 +22,7 @@ import (
 	"github.com/berthproject/berth/apiserver/registry"
 	"github.com/berthproject/berth/apiserver/scheme"
 	"github.com/berthproject/berth/apiserver/store"
+	"github.com/berthproject/berth/apiserver/subresource"
 )
 
 // Server is an API server that is assembled and listens; Run makes it answer.
@@ -30,6 +32,7 @@ type Server struct {
 	backend   *store.Backend
 	authority *pki.Authority
 	security  *auth.Security
+	services  *subresource.Services
 	loopback  *loopback
 	config    *rest.Config
 	client    kubernetes.Interface
@@ -117,9 +120,14 @@ func (s *Server) assemble(ctx context.Context) error {
 		return err
 	}
 	s.generic.ShutdownTimeout = shutdownTimeout
+	serveUnknown(s.generic)
 	s.loopback.set(s.generic.Handler)
 	made, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStored: s.options.StoredOnlyWarnings}, s.virtual)
 	if err != nil {
+		return err
+	}
+	services := made.store(corev1.Resource("services"))
+	if s.services, err = subresource.NewServices(services, s.options.ServiceClusterIPRange, s.backend); err != nil {
 		return err
 	}
 	if err := made.install(s.generic, set); err != nil {

@@ -80,6 +80,7 @@ func (r *script) send(method, path, contentType string, headers map[string]strin
 		req.Body = nil
 	}
 	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "") // the recorder sent none, and it names the field manager
 	for k, v := range headers {
 		req.Header.Set(k, r.fill(v))
 	}

@@ -54,7 +54,7 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, _ runtime.Object)
 	if err != nil {
 		return generic.RESTOptions{}, err
 	}
-	cfg.Codec, cfg.EncodeVersioner = codec, versioner
+	cfg.Codec, cfg.EncodeVersioner = untyped{codec}, versioner
 	cfg.StorageObjectCountTracker = o.Counter
 	return generic.RESTOptions{
 		StorageConfig:             cfg.ForResource(resource),
@@ -122,4 +122,16 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 		cached.Stop()
 		raw.Close()
 	}), nil
+}
+
+// untyped decodes objects without kind and version, as conversion to an
+// internal type would leave them: items of a list must not show them.
+type untyped struct{ runtime.Codec }
+
+func (u untyped) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	obj, kind, err := u.Codec.Decode(data, defaults, into)
+	if obj != nil {
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	return obj, kind, err
 }

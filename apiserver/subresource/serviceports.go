@@ -1,0 +1,152 @@
+package subresource
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/rules"
+)
+
+// ports claims the node ports that the service chose, then finds others for
+// the ports that have none. TCP and UDP of one port share a node port.
+func (t *transaction) ports(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
+	var errs field.ErrorList
+	if rules.NeedsNodePorts(service) {
+		errs = t.chosenPorts(ctx, service, old)
+		if len(errs) > 0 {
+			return errs, nil
+		}
+		if err := t.freePorts(ctx, service); err != nil {
+			return nil, err
+		}
+	}
+	if rules.NeedsHealthCheckNodePort(service) {
+		return t.healthPort(ctx, service, old)
+	}
+	return nil, nil
+}
+
+// has says that the service or its former self holds the port already.
+func (t *transaction) has(port int32, old *corev1.Service) bool {
+	c := claim{nodePortPool, strconv.Itoa(int(port))}
+	return slices.Contains(t.claimed, c) || old != nil && slices.Contains(holdings(old), c)
+}
+
+func (t *transaction) chosenPorts(ctx context.Context, service, old *corev1.Service) field.ErrorList {
+	var errs field.ErrorList
+	for i, port := range service.Spec.Ports {
+		if port.NodePort == 0 || t.has(port.NodePort, old) {
+			continue
+		}
+		if err := takePort(ctx, t.pools.claims, port.NodePort, t.owner); err != nil {
+			errs = append(errs, field.Invalid(field.NewPath("spec", "ports").Index(i).Child("nodePort"), port.NodePort, err.Error()))
+			continue
+		}
+		t.note(nodePortPool, strconv.Itoa(int(port.NodePort)))
+	}
+	return errs
+}
+
+func (t *transaction) freePorts(ctx context.Context, service *corev1.Service) error {
+	for i := range service.Spec.Ports {
+		port := &service.Spec.Ports[i]
+		if port.NodePort != 0 {
+			continue
+		}
+		if port.NodePort = sharedPort(service.Spec.Ports, i); port.NodePort != 0 {
+			continue
+		}
+		found, err := nextPort(ctx, t.pools.claims, t.owner)
+		if err != nil {
+			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
+		}
+		t.note(nodePortPool, strconv.Itoa(int(found)))
+		port.NodePort = found
+	}
+	return nil
+}
+
+// sharedPort is the node port of the same port in another protocol, or 0.
+func sharedPort(ports []corev1.ServicePort, i int) int32 {
+	for j, other := range ports {
+		if j != i && other.Port == ports[i].Port && other.Protocol != ports[i].Protocol && other.NodePort != 0 {
+			return other.NodePort
+		}
+	}
+	return 0
+}
+
+func (t *transaction) healthPort(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
+	port := &service.Spec.HealthCheckNodePort
+	switch {
+	case *port != 0 && t.has(*port, old):
+		return nil, nil
+	case *port != 0:
+		if err := takePort(ctx, t.pools.claims, *port, t.owner); err != nil {
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %v: %w", *port, err))
+		}
+	default:
+		found, err := nextPort(ctx, t.pools.claims, t.owner)
+		if err != nil {
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a HealthCheck NodePort: %w", err))
+		}
+		*port = found
+	}
+	t.note(nodePortPool, strconv.Itoa(int(*port)))
+	return nil, nil
+}
+
+// families fills in address families; this cluster has those of its range only.
+func (t *transaction) families(service *corev1.Service) field.ErrorList {
+	spec := &service.Spec
+	if !rules.NeedsClusterIP(service) {
+		return nil
+	}
+	own, other := corev1.IPv4Protocol, corev1.IPv6Protocol
+	if t.pools.network.Addr().Is6() {
+		own, other = other, own
+	}
+	if spec.ClusterIP == corev1.ClusterIPNone && len(spec.Selector) == 0 {
+		anyFamily(spec, own, other) // its endpoints are made by hand, of any family
+		return nil
+	}
+	for i, family := range spec.IPFamilies {
+		if family == other {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "ipFamilies").Index(i), family, "not configured on this cluster")}
+		}
+	}
+	if spec.IPFamilyPolicy != nil && *spec.IPFamilyPolicy == corev1.IPFamilyPolicyRequireDualStack {
+		return field.ErrorList{field.Invalid(field.NewPath("spec", "ipFamilyPolicy"), *spec.IPFamilyPolicy, "this cluster is not configured for dual-stack services")}
+	}
+	if spec.IPFamilyPolicy == nil {
+		single := corev1.IPFamilyPolicySingleStack
+		spec.IPFamilyPolicy = &single
+	}
+	if len(spec.IPFamilies) == 0 {
+		spec.IPFamilies = []corev1.IPFamily{own}
+	}
+	return nil
+}
+
+func anyFamily(spec *corev1.ServiceSpec, own, other corev1.IPFamily) {
+	if spec.IPFamilyPolicy == nil {
+		dual := corev1.IPFamilyPolicyRequireDualStack
+		spec.IPFamilyPolicy = &dual
+	}
+	if len(spec.IPFamilies) == 0 {
+		spec.IPFamilies = []corev1.IPFamily{own}
+	}
+	if *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && len(spec.IPFamilies) == 1 {
+		second := other
+		if spec.IPFamilies[0] == other {
+			second = own
+		}
+		spec.IPFamilies = append(spec.IPFamilies, second)
+	}
+}
