@@ -1,0 +1,190 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+func coreTable(resource schema.GroupResource) (Table, bool) {
+	if resource.Group != corev1.GroupName {
+		if resource.Group == "events.k8s.io" && resource.Resource == "events" {
+			return eventTable()
+		}
+		return Table{}, false
+	}
+	switch resource.Resource {
+	case "pods":
+		return podTable()
+	case "podtemplates":
+		return of(podTemplateRow, nameColumn(), text("Containers", "Names of the containers."),
+			text("Images", "Images of the containers."), text("Pod Labels", "Labels of the pods."))
+	case "nodes":
+		return nodeTable()
+	case "namespaces":
+		return of(func(ns *corev1.Namespace) []any {
+			return []any{ns.Name, string(ns.Status.Phase), age(&ns.ObjectMeta)}
+		}, nameColumn(), text("Status", "Phase of the namespace."), ageColumn())
+	case "events":
+		return eventTable()
+	case "configmaps":
+		return of(func(cm *corev1.ConfigMap) []any {
+			return []any{cm.Name, int64(len(cm.Data) + len(cm.BinaryData)), age(&cm.ObjectMeta)}
+		}, nameColumn(), text("Data", "Number of keys."), ageColumn())
+	case "secrets":
+		return of(func(s *corev1.Secret) []any {
+			return []any{s.Name, string(s.Type), int64(len(s.Data)), age(&s.ObjectMeta)}
+		}, nameColumn(), text("Type", "What the secret is for."), text("Data", "Number of keys."), ageColumn())
+	case "serviceaccounts":
+		return of(func(sa *corev1.ServiceAccount) []any { return []any{sa.Name, age(&sa.ObjectMeta)} }, nameColumn(), ageColumn())
+	case "resourcequotas":
+		return of(quotaRow, nameColumn(), text("Request", "Use and limit of what is requested."),
+			text("Limit", "Use and limit of limits."), ageColumn())
+	}
+	return Table{}, false
+}
+
+func podTemplateRow(t *corev1.PodTemplate) []any {
+	names, images := containerCells(t.Template.Spec.Containers)
+	return []any{t.Name, names, images, labels.FormatLabels(t.Template.Labels)}
+}
+
+// containerCells lists names and images.
+func containerCells(list []corev1.Container) (names, images string) {
+	var n, i []string
+	for _, c := range list {
+		n, i = append(n, c.Name), append(i, c.Image)
+	}
+	return strings.Join(n, ","), strings.Join(i, ",")
+}
+
+func nodeTable() (Table, bool) {
+	return of(nodeRow, nameColumn(),
+		text("Status", "Whether the node is ready, and takes new pods."),
+		text("Roles", "Roles that labels give the node."),
+		ageColumn(),
+		text("Version", "Version of the node agent."),
+		wide(text("Internal-IP", "First address inside the cluster.")),
+		wide(text("External-IP", "First address outside the cluster.")),
+		wide(text("OS-Image", "Operating system.")),
+		wide(text("Kernel-Version", "Kernel and architecture.")),
+		wide(text("Container-Runtime", "Container runtime and its version.")))
+}
+
+func nodeRow(n *corev1.Node) []any {
+	status := []string{"Unknown"}
+	for _, c := range n.Status.Conditions {
+		if c.Type != corev1.NodeReady {
+			continue
+		}
+		status[0] = "NotReady"
+		if c.Status == corev1.ConditionTrue {
+			status[0] = "Ready"
+		}
+	}
+	if n.Spec.Unschedulable {
+		status = append(status, "SchedulingDisabled")
+	}
+	info := n.Status.NodeInfo
+	kernel := orUnknown(info.KernelVersion)
+	if info.Architecture != "" {
+		kernel = fmt.Sprintf("%s (%s)", kernel, info.Architecture)
+	}
+	return []any{n.Name, strings.Join(status, ","), nodeRoles(n), age(&n.ObjectMeta), info.KubeletVersion,
+		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
+		orUnknown(info.OSImage), kernel, orUnknown(info.ContainerRuntimeVersion)}
+}
+
+func nodeAddress(n *corev1.Node, kind corev1.NodeAddressType) string {
+	for _, a := range n.Status.Addresses {
+		if a.Type == kind {
+			return a.Address
+		}
+	}
+	return "<none>"
+}
+
+func nodeRoles(n *corev1.Node) string {
+	roles := sets.New[string]()
+	for key, value := range n.Labels {
+		if role, found := strings.CutPrefix(key, "node-role.kubernetes.io/"); found && role != "" {
+			roles.Insert(role)
+		}
+		if key == "kubernetes.io/role" && value != "" {
+			roles.Insert(value)
+		}
+	}
+	return orNone(strings.Join(sets.List(roles), ","))
+}
+
+func eventTable() (Table, bool) {
+	return of(eventRow,
+		text("Last Seen", "When it happened last."),
+		text("Type", "Normal or Warning."),
+		text("Reason", "Why it happened, in one word."),
+		text("Object", "What it happened to."),
+		wide(text("Subobject", "Which part of that.")),
+		wide(text("Source", "Who saw it.")),
+		text("Message", "What happened."),
+		wide(text("First Seen", "When it happened first.")),
+		wide(text("Count", "How often it happened.")),
+		wide(nameColumn()))
+}
+
+func eventRow(e *corev1.Event) []any {
+	first := since(e.FirstTimestamp)
+	if e.FirstTimestamp.IsZero() {
+		first = since(metav1.Time{Time: e.EventTime.Time})
+	}
+	last := first
+	if !e.LastTimestamp.IsZero() {
+		last = since(e.LastTimestamp)
+	}
+	count := max(e.Count, 1)
+	if e.Series != nil {
+		last, count = since(metav1.Time{Time: e.Series.LastObservedTime.Time}), e.Series.Count
+	}
+	object := strings.ToLower(e.InvolvedObject.Kind)
+	if e.InvolvedObject.Name != "" {
+		object += "/" + e.InvolvedObject.Name
+	}
+	source := firstNonEmpty(e.Source.Component, e.ReportingController)
+	if instance := firstNonEmpty(e.Source.Host, e.ReportingInstance); instance != "" {
+		source += ", " + instance
+	}
+	return []any{last, e.Type, e.Reason, object, e.InvolvedObject.FieldPath, source, strings.TrimSpace(e.Message), first, int64(count), e.Name}
+}
+
+func firstNonEmpty(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func quotaRow(q *corev1.ResourceQuota) []any {
+	var names []string
+	for name := range q.Status.Hard {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	var requests, limits []string
+	for _, name := range names {
+		used, hard := q.Status.Used[corev1.ResourceName(name)], q.Status.Hard[corev1.ResourceName(name)]
+		cell := fmt.Sprintf("%s: %s/%s", name, used.String(), hard.String())
+		if strings.HasPrefix(name, "limits.") {
+			limits = append(limits, cell)
+		} else {
+			requests = append(requests, cell)
+		}
+	}
+	return []any{q.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), age(&q.ObjectMeta)}
+}

@@ -1,0 +1,105 @@
+package tables
+
+import (
+	"strings"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func otherTable(resource schema.GroupResource) (Table, bool) {
+	switch resource {
+	case schedulingv1.Resource("priorityclasses"):
+		return of(func(pc *schedulingv1.PriorityClass) []any {
+			return []any{pc.Name, int64(pc.Value), pc.GlobalDefault, age(&pc.ObjectMeta), string(deref(pc.PreemptionPolicy, ""))}
+		}, nameColumn(), number("Value", "Priority that pods of the class get."), flag("Global-Default", "Whether pods without a class get this one."),
+			ageColumn(), text("PreemptionPolicy", "Whether pods of the class displace others."))
+	case policyv1.Resource("poddisruptionbudgets"):
+		return of(budgetRow, nameColumn(), text("Min Available", "How many pods must stay."), text("Max Unavailable", "How many pods may be gone."),
+			number("Allowed Disruptions", "How many pods may be evicted now."), ageColumn())
+	case coordinationv1.Resource("leases"):
+		return of(func(l *coordinationv1.Lease) []any {
+			return []any{l.Name, deref(l.Spec.HolderIdentity, ""), age(&l.ObjectMeta)}
+		},
+			nameColumn(), text("Holder", "Who holds the lease."), ageColumn())
+	case nodev1.Resource("runtimeclasses"):
+		return of(func(rc *nodev1.RuntimeClass) []any { return []any{rc.Name, rc.Handler, age(&rc.ObjectMeta)} },
+			nameColumn(), text("Handler", "What runs the containers."), ageColumn())
+	case rbacv1.Resource("rolebindings"):
+		return of(func(b *rbacv1.RoleBinding) []any { return bindingRow(&b.ObjectMeta, b.RoleRef, b.Subjects) }, bindingColumns()...)
+	case rbacv1.Resource("clusterrolebindings"):
+		return of(func(b *rbacv1.ClusterRoleBinding) []any { return bindingRow(&b.ObjectMeta, b.RoleRef, b.Subjects) }, bindingColumns()...)
+	case resourcev1.Resource("resourceclaims"):
+		return of(func(c *resourcev1.ResourceClaim) []any { return []any{c.Name, claimState(c), age(&c.ObjectMeta)} },
+			nameColumn(), text("State", "Whether the claim has devices, and is in use."), ageColumn())
+	case resourcev1.Resource("resourceclaimtemplates"):
+		return of(func(t *resourcev1.ResourceClaimTemplate) []any { return []any{t.Name, age(&t.ObjectMeta)} }, nameColumn(), ageColumn())
+	case resourcev1.Resource("deviceclasses"):
+		return of(func(c *resourcev1.DeviceClass) []any { return []any{c.Name, age(&c.ObjectMeta)} }, nameColumn(), ageColumn())
+	case resourcev1.Resource("resourceslices"):
+		return of(func(s *resourcev1.ResourceSlice) []any {
+			return []any{s.Name, deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, age(&s.ObjectMeta)}
+		}, nameColumn(), text("Node", "Node that has the devices."), text("Driver", "Driver of the devices."), text("Pool", "Pool that the devices are in."), ageColumn())
+	case autoscalingv1.Resource("scales"):
+		return of(func(s *autoscalingv1.Scale) []any {
+			return []any{s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), age(&s.ObjectMeta)}
+		}, nameColumn(), number("Desired", "How many replicas there should be."), number("Available", "How many replicas there are."), ageColumn())
+	}
+	return Table{}, false
+}
+
+func budgetRow(b *policyv1.PodDisruptionBudget) []any {
+	limit := func(value *intstr.IntOrString) string {
+		if value == nil {
+			return "N/A"
+		}
+		return value.String()
+	}
+	return []any{b.Name, limit(b.Spec.MinAvailable), limit(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), age(&b.ObjectMeta)}
+}
+
+func bindingColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{nameColumn(), text("Role", "What is granted."), ageColumn(),
+		wide(text("Users", "Users that have the role.")), wide(text("Groups", "Groups that have the role.")),
+		wide(text("ServiceAccounts", "Service accounts that have the role."))}
+}
+
+func bindingRow(m *metav1.ObjectMeta, ref rbacv1.RoleRef, subjects []rbacv1.Subject) []any {
+	var users, groups, accounts []string
+	for _, s := range subjects {
+		switch s.Kind {
+		case rbacv1.UserKind:
+			users = append(users, s.Name)
+		case rbacv1.GroupKind:
+			groups = append(groups, s.Name)
+		case rbacv1.ServiceAccountKind:
+			accounts = append(accounts, s.Namespace+"/"+s.Name)
+		}
+	}
+	return []any{m.Name, ref.Kind + "/" + ref.Name, age(m), strings.Join(users, ", "), strings.Join(groups, ", "), strings.Join(accounts, ", ")}
+}
+
+func claimState(c *resourcev1.ResourceClaim) string {
+	var states []string
+	if c.DeletionTimestamp != nil {
+		states = append(states, "deleted")
+	}
+	switch {
+	case c.Status.Allocation != nil:
+		states = append(states, "allocated")
+	case c.DeletionTimestamp == nil:
+		states = append(states, "pending")
+	}
+	if len(c.Status.ReservedFor) > 0 {
+		states = append(states, "reserved")
+	}
+	return strings.Join(states, ",")
+}

@@ -1,0 +1,167 @@
+package tables
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func podTable() (Table, bool) {
+	return of(podRow, nameColumn(),
+		text("Ready", "Ready containers of all containers."),
+		text("Status", "Phase of the pod, or the reason why it is not there yet or no more."),
+		text("Restarts", "How often containers were restarted, and when last."),
+		ageColumn(),
+		wide(text("IP", "Address of the pod.")),
+		wide(text("Node", "Node that the pod is bound to.")),
+		wide(text("Nominated Node", "Node on which room is made for the pod.")),
+		wide(text("Readiness Gates", "Readiness gates that are passed, of all.")))
+}
+
+// podStatus is what a pod's containers say in sum.
+type podStatus struct {
+	reason       string
+	ready, total int
+	restarts     int
+	lastRestart  metav1.Time
+}
+
+func podRow(pod *corev1.Pod) []any {
+	s := summarise(pod)
+	restarts := strconv.Itoa(s.restarts)
+	if s.restarts != 0 && !s.lastRestart.IsZero() {
+		restarts = fmt.Sprintf("%d (%s ago)", s.restarts, since(s.lastRestart))
+	}
+	ip := ""
+	if len(pod.Status.PodIPs) > 0 {
+		ip = pod.Status.PodIPs[0].IP
+	}
+	return []any{pod.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, restarts, age(&pod.ObjectMeta),
+		orNone(ip), orNone(pod.Spec.NodeName), orNone(pod.Status.NominatedNodeName), readinessGates(pod)}
+}
+
+func readinessGates(pod *corev1.Pod) string {
+	if len(pod.Spec.ReadinessGates) == 0 {
+		return "<none>"
+	}
+	passed := 0
+	for _, gate := range pod.Spec.ReadinessGates {
+		if podConditionTrue(pod, gate.ConditionType) {
+			passed++
+		}
+	}
+	return fmt.Sprintf("%d/%d", passed, len(pod.Spec.ReadinessGates))
+}
+
+func podConditionTrue(pod *corev1.Pod, kind corev1.PodConditionType) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == kind {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// summarise looks at init containers first; while they run, only they count.
+func summarise(pod *corev1.Pod) podStatus {
+	s := podStatus{reason: string(pod.Status.Phase), total: len(pod.Spec.Containers)}
+	if pod.Status.Reason != "" {
+		s.reason = pod.Status.Reason
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonSchedulingGated {
+			s.reason = corev1.PodReasonSchedulingGated
+		}
+	}
+	sidecars := map[string]bool{}
+	for _, c := range pod.Spec.InitContainers {
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			sidecars[c.Name] = true
+			s.total++
+		}
+	}
+	ofSidecars, initializing := s.initContainers(pod, sidecars)
+	if !initializing || podConditionTrue(pod, corev1.PodInitialized) {
+		s.restarts, s.lastRestart = ofSidecars.restarts, ofSidecars.lastRestart
+		s.containers(pod)
+	}
+	switch phase := pod.Status.Phase; {
+	case pod.DeletionTimestamp == nil:
+	case pod.Status.Reason == "NodeLost":
+		s.reason = "Unknown"
+	case phase != corev1.PodFailed && phase != corev1.PodSucceeded:
+		s.reason = "Terminating"
+	}
+	return s
+}
+
+func (s *podStatus) count(c *corev1.ContainerStatus) {
+	s.restarts += int(c.RestartCount)
+	if t := c.LastTerminationState.Terminated; t != nil && s.lastRestart.Before(&t.FinishedAt) {
+		s.lastRestart = t.FinishedAt
+	}
+}
+
+// initContainers tells how far initialisation is: it ends at the first container that is not done.
+func (s *podStatus) initContainers(pod *corev1.Pod, sidecars map[string]bool) (ofSidecars podStatus, initializing bool) {
+	for i := range pod.Status.InitContainerStatuses {
+		c := &pod.Status.InitContainerStatuses[i]
+		s.count(c)
+		if sidecars[c.Name] {
+			ofSidecars.count(c)
+		}
+		switch ended, waiting := c.State.Terminated, c.State.Waiting; {
+		case ended != nil && ended.ExitCode == 0:
+			continue
+		case sidecars[c.Name] && c.Started != nil && *c.Started:
+			if c.Ready {
+				s.ready++
+			}
+			continue
+		case ended != nil:
+			s.reason = "Init:" + exitReason(ended)
+		case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
+			s.reason = "Init:" + waiting.Reason
+		default:
+			s.reason = fmt.Sprintf("Init:%d/%d", i, len(pod.Spec.InitContainers))
+		}
+		return ofSidecars, true
+	}
+	return ofSidecars, false
+}
+
+// containers lets the first container with something to say speak, which is why it goes backwards.
+func (s *podStatus) containers(pod *corev1.Pod) {
+	running := false
+	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
+		c := &pod.Status.ContainerStatuses[i]
+		s.count(c)
+		switch {
+		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
+			s.reason = c.State.Waiting.Reason
+		case c.State.Terminated != nil:
+			s.reason = exitReason(c.State.Terminated)
+		case c.Ready && c.State.Running != nil:
+			running = true
+			s.ready++
+		}
+	}
+	if s.reason == "Completed" && running {
+		s.reason = "NotReady"
+		if podConditionTrue(pod, corev1.PodReady) {
+			s.reason = "Running"
+		}
+	}
+}
+
+func exitReason(t *corev1.ContainerStateTerminated) string {
+	switch {
+	case t.Reason != "":
+		return t.Reason
+	case t.Signal != 0:
+		return fmt.Sprintf("Signal:%d", t.Signal)
+	}
+	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
+}

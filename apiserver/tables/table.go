@@ -1,0 +1,109 @@
+package tables
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Table is how objects of one kind are shown.
+type Table struct {
+	// Columns are in the order of the cells.
+	Columns []metav1.TableColumnDefinition
+	// Row makes the cells of one object; it fails for objects of another kind.
+	Row func(obj runtime.Object) ([]any, error)
+}
+
+// For returns the table of a resource. Resources without one of their own get
+// name and time of creation, and false.
+func For(resource schema.GroupResource) (Table, bool) {
+	for _, group := range []func(schema.GroupResource) (Table, bool){coreTable, workloadTable, networkTable, storageTable, otherTable} {
+		if t, found := group(resource); found {
+			return t, true
+		}
+	}
+	return Table{
+		Columns: []metav1.TableColumnDefinition{nameColumn(), {Name: "Created At", Type: "date", Description: "When the object was made."}},
+		Row: func(obj runtime.Object) ([]any, error) {
+			m, err := meta.Accessor(obj)
+			if err != nil {
+				return nil, err
+			}
+			return []any{m.GetName(), m.GetCreationTimestamp().UTC().Format(time.RFC3339)}, nil
+		},
+	}, false
+}
+
+// of makes a table from a row of one Go type.
+func of[T runtime.Object](row func(T) []any, columns ...metav1.TableColumnDefinition) (Table, bool) {
+	return Table{Columns: columns, Row: func(obj runtime.Object) ([]any, error) {
+		typed, ok := obj.(T)
+		if !ok {
+			return nil, fmt.Errorf("cannot print %T: want %T", obj, typed)
+		}
+		return row(typed), nil
+	}}, true
+}
+
+func nameColumn() metav1.TableColumnDefinition {
+	return metav1.TableColumnDefinition{Name: "Name", Type: "string", Format: "name", Description: "Name must be unique within a namespace or cluster."}
+}
+
+func ageColumn() metav1.TableColumnDefinition {
+	return text("Age", "Time since the object was made.")
+}
+
+func text(name, description string) metav1.TableColumnDefinition {
+	return metav1.TableColumnDefinition{Name: name, Type: "string", Description: description}
+}
+
+func number(name, description string) metav1.TableColumnDefinition {
+	return metav1.TableColumnDefinition{Name: name, Type: "integer", Description: description}
+}
+
+func flag(name, description string) metav1.TableColumnDefinition {
+	return metav1.TableColumnDefinition{Name: name, Type: "boolean", Description: description}
+}
+
+// wide columns are shown with -o wide only.
+func wide(c metav1.TableColumnDefinition) metav1.TableColumnDefinition {
+	c.Priority = 1
+	return c
+}
+
+// since tells how long ago something was, "<unknown>" if it never was.
+func since(t metav1.Time) string {
+	if t.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(time.Since(t.Time))
+}
+
+func age(m *metav1.ObjectMeta) string { return since(m.CreationTimestamp) }
+
+// orNone shows that there is nothing.
+func orNone(value string) string {
+	if value == "" {
+		return "<none>"
+	}
+	return value
+}
+
+func orUnknown(value string) string {
+	if value == "" {
+		return "<unknown>"
+	}
+	return value
+}
+
+func deref[T any](value *T, absent T) T {
+	if value == nil {
+		return absent
+	}
+	return *value
+}

@@ -1,0 +1,153 @@
+package tables
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+func containersAndImages() (metav1.TableColumnDefinition, metav1.TableColumnDefinition) {
+	return wide(text("Containers", "Names of the containers.")), wide(text("Images", "Images of the containers."))
+}
+
+func workloadTable(resource schema.GroupResource) (Table, bool) {
+	containers, images := containersAndImages()
+	selector := wide(text("Selector", "Which pods belong to it."))
+	desired := number("Desired", "How many pods there should be.")
+	current, ready := number("Current", "How many pods there are."), number("Ready", "How many of them are ready.")
+	switch resource {
+	case appsv1.Resource("deployments"):
+		return of(deploymentRow, nameColumn(), text("Ready", "Ready pods of those desired."),
+			text("Up-to-date", "Pods of the newest template."), text("Available", "Pods ready for long enough."), ageColumn(), containers, images, selector)
+	case appsv1.Resource("replicasets"):
+		return of(func(rs *appsv1.ReplicaSet) []any {
+			names, images := containerCells(rs.Spec.Template.Spec.Containers)
+			return []any{rs.Name, int64(deref(rs.Spec.Replicas, 0)), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
+				age(&rs.ObjectMeta), names, images, metav1.FormatLabelSelector(rs.Spec.Selector)}
+		}, nameColumn(), desired, current, ready, ageColumn(), containers, images, selector)
+	case corev1.Resource("replicationcontrollers"):
+		return of(replicationControllerRow, nameColumn(), desired, current, ready, ageColumn(), containers, images, selector)
+	case appsv1.Resource("daemonsets"):
+		return of(daemonSetRow, nameColumn(), desired, current, ready, number("Up-to-date", "Pods of the newest template."),
+			number("Available", "Pods ready for long enough."), text("Node Selector", "Which nodes get a pod."), ageColumn(), containers, images, selector)
+	case appsv1.Resource("statefulsets"):
+		return of(func(ss *appsv1.StatefulSet) []any {
+			names, images := containerCells(ss.Spec.Template.Spec.Containers)
+			return []any{ss.Name, fmt.Sprintf("%d/%d", ss.Status.ReadyReplicas, deref(ss.Spec.Replicas, 0)), age(&ss.ObjectMeta), names, images}
+		}, nameColumn(), text("Ready", "Ready pods of those desired."), ageColumn(), containers, images)
+	case appsv1.Resource("controllerrevisions"):
+		return of(revisionRow, nameColumn(), text("Controller", "Whose revision it is."), number("Revision", "Number of the revision."), ageColumn())
+	case batchv1.Resource("jobs"):
+		return of(jobRow, nameColumn(), text("Status", "Whether the job runs, or how it ended."), text("Completions", "Successful pods of those wanted."),
+			text("Duration", "How long the job took so far."), ageColumn(), containers, images, selector)
+	case batchv1.Resource("cronjobs"):
+		return of(cronJobRow, nameColumn(), text("Schedule", "When jobs are made."), text("Timezone", "Time zone of the schedule."),
+			flag("Suspend", "Whether no more jobs are made."), number("Active", "Jobs that run."), text("Last Schedule", "When a job was made last."),
+			ageColumn(), containers, images, selector)
+	}
+	return Table{}, false
+}
+
+func deploymentRow(d *appsv1.Deployment) []any {
+	names, images := containerCells(d.Spec.Template.Spec.Containers)
+	return []any{d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, deref(d.Spec.Replicas, 0)), int64(d.Status.UpdatedReplicas),
+		int64(d.Status.AvailableReplicas), age(&d.ObjectMeta), names, images, metav1.FormatLabelSelector(d.Spec.Selector)}
+}
+
+func replicationControllerRow(rc *corev1.ReplicationController) []any {
+	var names, images string
+	if rc.Spec.Template != nil {
+		names, images = containerCells(rc.Spec.Template.Spec.Containers)
+	}
+	return []any{rc.Name, int64(deref(rc.Spec.Replicas, 0)), int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
+		age(&rc.ObjectMeta), names, images, labels.FormatLabels(rc.Spec.Selector)}
+}
+
+func daemonSetRow(ds *appsv1.DaemonSet) []any {
+	names, images := containerCells(ds.Spec.Template.Spec.Containers)
+	s := ds.Status
+	return []any{ds.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady), int64(s.UpdatedNumberScheduled),
+		int64(s.NumberAvailable), labels.FormatLabels(ds.Spec.Template.Spec.NodeSelector), age(&ds.ObjectMeta), names, images, metav1.FormatLabelSelector(ds.Spec.Selector)}
+}
+
+func revisionRow(r *appsv1.ControllerRevision) []any {
+	owner := "<none>"
+	if ref := metav1.GetControllerOf(r); ref != nil {
+		owner = strings.ToLower(ref.Kind)
+		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err == nil && gv.Group != "" {
+			owner += "." + gv.Group
+		}
+		owner += "/" + ref.Name
+	}
+	return []any{r.Name, owner, r.Revision, age(&r.ObjectMeta)}
+}
+
+func jobRow(job *batchv1.Job) []any {
+	completions := ""
+	switch parallel := deref(job.Spec.Parallelism, 0); {
+	case job.Spec.Completions != nil:
+		completions = fmt.Sprintf("%d/%d", job.Status.Succeeded, *job.Spec.Completions)
+	case parallel > 1:
+		completions = fmt.Sprintf("%d/1 of %d", job.Status.Succeeded, parallel)
+	default:
+		completions = fmt.Sprintf("%d/1", job.Status.Succeeded)
+	}
+	took := ""
+	if start := job.Status.StartTime; start != nil {
+		end := time.Now()
+		if job.Status.CompletionTime != nil {
+			end = job.Status.CompletionTime.Time
+		}
+		took = duration.HumanDuration(end.Sub(start.Time))
+	}
+	names, images := containerCells(job.Spec.Template.Spec.Containers)
+	return []any{job.Name, jobStatus(job), completions, took, age(&job.ObjectMeta), names, images, metav1.FormatLabelSelector(job.Spec.Selector)}
+}
+
+func jobStatus(job *batchv1.Job) string {
+	is := func(kind batchv1.JobConditionType) bool {
+		for _, c := range job.Status.Conditions {
+			if c.Type == kind {
+				return c.Status == corev1.ConditionTrue
+			}
+		}
+		return false
+	}
+	switch {
+	case is(batchv1.JobComplete):
+		return "Complete"
+	case is(batchv1.JobFailed):
+		return "Failed"
+	case job.DeletionTimestamp != nil:
+		return "Terminating"
+	case is(batchv1.JobSuspended):
+		return "Suspended"
+	case is(batchv1.JobFailureTarget):
+		return "FailureTarget"
+	case is(batchv1.JobSuccessCriteriaMet):
+		return "SuccessCriteriaMet"
+	}
+	return "Running"
+}
+
+func cronJobRow(cj *batchv1.CronJob) []any {
+	last := "<none>"
+	if cj.Status.LastScheduleTime != nil {
+		last = since(*cj.Status.LastScheduleTime)
+	}
+	suspended := "<unset>"
+	if cj.Spec.Suspend != nil {
+		suspended = map[bool]string{true: "True", false: "False"}[*cj.Spec.Suspend]
+	}
+	names, images := containerCells(cj.Spec.JobTemplate.Spec.Template.Spec.Containers)
+	return []any{cj.Name, cj.Spec.Schedule, deref(cj.Spec.TimeZone, "<none>"), suspended, int64(len(cj.Status.Active)), last, age(&cj.ObjectMeta),
+		names, images, metav1.FormatLabelSelector(cj.Spec.JobTemplate.Spec.Selector)}
+}
