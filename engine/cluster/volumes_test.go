@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// volumeTwin keeps what was put in and works every list out anew.
+type volumeTwin struct {
+	volumes     map[string]*model.PersistentVolume
+	capacities  map[string]*model.CSIStorageCapacity
+	attachments map[string]*model.VolumeAttachment
+}
+
+func (w *volumeTwin) clone() *volumeTwin {
+	return &volumeTwin{maps.Clone(w.volumes), maps.Clone(w.capacities), maps.Clone(w.attachments)}
+}
+
+// picture is what can be asked of classes, claims and nodes 0 to 2.
+func (w *volumeTwin) picture() string {
+	var b strings.Builder
+	for i := range 3 {
+		key := fmt.Sprint(i)
+		for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
+			v := w.volumes[name]
+			if v.Claim.Name == "" && v.Class == key {
+				fmt.Fprintf(&b, "free %d %s %d\n", i, name, v.Capacity)
+			}
+			if v.Claim.Name == key {
+				fmt.Fprintf(&b, "for %d %s %d\n", i, name, v.Capacity)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(w.capacities)) {
+			if w.capacities[name].Class == key {
+				fmt.Fprintf(&b, "capacity %d %s\n", i, name)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(w.attachments)) {
+			if w.attachments[name].Node == key {
+				fmt.Fprintf(&b, "attached %d %s\n", i, name)
+			}
+		}
+	}
+	return b.String()
+}
+
+func (s *State) volumePicture() string {
+	var b strings.Builder
+	for i := range 3 {
+		key := fmt.Sprint(i)
+		both := append(slices.Clone(s.FreeVolumes(key)), s.VolumesFor("default", key)...)
+		slices.SortFunc(both, byVolumeName)
+		for _, v := range both {
+			word := "for"
+			if v.Claim.Name == "" {
+				word = "free"
+			}
+			fmt.Fprintf(&b, "%s %d %s %d\n", word, i, v.Name, v.Capacity)
+		}
+		for _, c := range s.StorageCapacities(key) {
+			fmt.Fprintf(&b, "capacity %d %s\n", i, c.Name)
+		}
+		for _, a := range s.VolumeAttachments(key) {
+			fmt.Fprintf(&b, "attached %d %s\n", i, a.Name)
+		}
+	}
+	return b.String()
+}
+
+// step changes both in the same way.
+func (w *volumeTwin) step(r *rand.Rand, s *State) {
+	name, key := fmt.Sprintf("x%d", r.IntN(8)), fmt.Sprint(r.IntN(3))
+	switch r.IntN(8) {
+	case 0, 1, 2:
+		v := &model.PersistentVolume{Name: name, Class: key, Capacity: r.Int64N(9)}
+		if r.IntN(2) == 0 {
+			v.Claim = model.ClaimRef{Namespace: "default", Name: fmt.Sprint(r.IntN(3))}
+		}
+		w.volumes[name] = v
+		s.UpsertPV(v)
+	case 3:
+		delete(w.volumes, name)
+		s.RemovePV(name)
+	case 4:
+		w.capacities[name] = &model.CSIStorageCapacity{Namespace: "n", Name: name, Class: key}
+		s.UpsertCSIStorageCapacity(w.capacities[name])
+	case 5:
+		delete(w.capacities, name)
+		s.RemoveCSIStorageCapacity("n", name)
+	case 6:
+		w.attachments[name] = &model.VolumeAttachment{Name: name, Node: key}
+		s.UpsertVolumeAttachment(w.attachments[name])
+	case 7:
+		delete(w.attachments, name)
+		s.RemoveVolumeAttachment(name)
+	}
+}
+
+func TestVolumeListsAndForks(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	type pair struct {
+		state *State
+		twin  *volumeTwin
+	}
+	worlds := []pair{{New(), &volumeTwin{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
+	for n := range 5000 {
+		w := worlds[r.IntN(len(worlds))]
+		if n%50 == 0 {
+			f := pair{w.state.Fork(), w.twin.clone()}
+			if len(worlds) < 4 {
+				worlds = append(worlds, f)
+			} else {
+				worlds[r.IntN(4)] = f
+			}
+		}
+		before := w.state.Revision()
+		had := w.state.volumePicture()
+		w.twin.step(r, w.state)
+		if got := w.state.volumePicture(); got != had && w.state.Revision() == before {
+			t.Fatalf("step %d: a change left the revision at %d", n, before)
+		}
+		for i, w := range worlds {
+			if got, want := w.state.volumePicture(), w.twin.picture(); got != want {
+				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
+			}
+		}
+	}
+}
