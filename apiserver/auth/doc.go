@@ -25,7 +25,7 @@
 //	auth.RegisterPlugins(admissionOptions.Plugins)        // names: auth.PluginNames
 //	storages: sec.Storages()[schema.GroupResource{...}]   // virtual kinds and serviceaccounts/token
 //	post-start hook "rbac/bootstrap-roles": sec.Bootstrap(ctx)  // readiness waits for it
-//	post-start hook (or goroutine):         sec.Run(ctx)        // aggregation, renewal watch
+//	post-start hook (or goroutine):         sec.Run(ctx)        // aggregated roles
 //	after listening: ca.Kubeconfig(path, server, pki.Admin())   // and Scheduler(), Node(name) ...
 //	while running:   go ca.KeepServing(ctx, 12*time.Hour, names, report)
 //

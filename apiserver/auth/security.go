@@ -147,8 +147,6 @@ func (s *Security) Bootstrap(ctx context.Context) error {
 	return s.waitSynced(ctx)
 }
 
-// Run keeps aggregated roles and the client CA up to date until ctx ends.
-func (s *Security) Run(ctx context.Context) {
-	go s.ClientCA.Run(ctx, 1)
-	s.aggregator.Run(ctx)
-}
+// Run keeps aggregated roles up to date until ctx ends. (The generic server
+// itself follows the file of ClientCA.)
+func (s *Security) Run(ctx context.Context) { s.aggregator.Run(ctx) }

@@ -1,0 +1,176 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+)
+
+// annOnly lets ann get pods of namespace a, and denies bob.
+var annOnly = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	switch {
+	case a.GetUser().GetName() == "bob":
+		return authorizer.DecisionDeny, "not bob", nil
+	case a.GetUser().GetName() == "ann" && a.GetVerb() == "get" && a.GetResource() == "pods" && a.GetNamespace() == "a":
+		return authorizer.DecisionAllow, "ann", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+})
+
+func as(t *testing.T, u user.Info, namespace string) context.Context {
+	ctx := genericapirequest.WithNamespace(t.Context(), namespace)
+	if u == nil {
+		return ctx
+	}
+	return genericapirequest.WithUser(ctx, u)
+}
+
+func code(err error) int32 {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code
+	}
+	return 0
+}
+
+func post(ctx context.Context, s rest.Creater, in runtime.Object) (runtime.Object, error) {
+	return s.Create(ctx, in, nil, &metav1.CreateOptions{})
+}
+
+func pods(namespace string) *authorizationv1.ResourceAttributes {
+	return &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods", Namespace: namespace}
+}
+
+func TestSubjectAccessReview(t *testing.T) {
+	path := &authorizationv1.NonResourceAttributes{Verb: "get", Path: "/healthz"}
+	selector := &authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods", FieldSelector: &authorizationv1.FieldSelectorAttributes{
+		RawSelector: "a=b", Requirements: []metav1.FieldSelectorRequirement{{Key: "a", Operator: "In", Values: []string{"b"}}},
+	}}
+	for name, tc := range map[string]struct {
+		meta            metav1.ObjectMeta
+		spec            authorizationv1.SubjectAccessReviewSpec
+		allowed, denied bool
+		cause           string // of a 422
+	}{
+		"allowed":          {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a")}, allowed: true},
+		"no opinion":       {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("b")}},
+		"denied":           {spec: authorizationv1.SubjectAccessReviewSpec{User: "bob", NonResourceAttributes: path}, denied: true},
+		"about nothing":    {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann"}, cause: "exactly one of nonResourceAttributes or resourceAttributes must be specified"},
+		"about both":       {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a"), NonResourceAttributes: path}, cause: "cannot be specified in combination with resourceAttributes"},
+		"about nobody":     {spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: pods("a")}, cause: "at least one of user or group must be specified"},
+		"two selectors":    {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: selector}, cause: "requirements"},
+		"with a name":      {meta: metav1.ObjectMeta{Name: "x"}, spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a")}, cause: "must be empty"},
+		"as a group alone": {spec: authorizationv1.SubjectAccessReviewSpec{Groups: []string{"g"}, ResourceAttributes: pods("a")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := post(as(t, nil, ""), NewSubjectAccessReview(annOnly), &authorizationv1.SubjectAccessReview{ObjectMeta: tc.meta, Spec: tc.spec})
+			if tc.cause != "" {
+				if code(err) != 422 || !strings.Contains(err.Error(), tc.cause) {
+					t.Errorf("error %v, want 422 with %q", err, tc.cause)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := out.(*authorizationv1.SubjectAccessReview).Status; s.Allowed != tc.allowed || s.Denied != tc.denied {
+				t.Errorf("status %+v, want allowed %v, denied %v", s, tc.allowed, tc.denied)
+			}
+		})
+	}
+}
+
+func TestLocalAndSelfReviews(t *testing.T) {
+	ann := &user.DefaultInfo{Name: "ann"}
+	local := func(meta, asked string) error {
+		_, err := post(as(t, nil, "a"), NewLocalSubjectAccessReview(annOnly), &authorizationv1.LocalSubjectAccessReview{
+			ObjectMeta: metav1.ObjectMeta{Namespace: meta}, Spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods(asked)},
+		})
+		return err
+	}
+	if err := local("a", "a"); err != nil {
+		t.Error(err)
+	}
+	if err := local("a", "b"); code(err) != 422 {
+		t.Errorf("another namespace in spec: %v, want 422", err)
+	}
+	if err := local("b", "b"); code(err) != 400 {
+		t.Errorf("another namespace than the request's: %v, want 400", err)
+	}
+	self := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: pods("a")}}
+	out, err := post(as(t, ann, ""), NewSelfSubjectAccessReview(annOnly), self)
+	if err != nil || !out.(*authorizationv1.SelfSubjectAccessReview).Status.Allowed {
+		t.Errorf("ann about herself: %v, %v", out, err)
+	}
+	if _, err := post(as(t, nil, ""), NewSelfSubjectAccessReview(annOnly), self); code(err) != 400 {
+		t.Errorf("nobody about himself: %v, want 400", err)
+	}
+	who, err := post(as(t, &user.DefaultInfo{Name: "ann", Extra: map[string][]string{"k": {"v"}}}, ""), NewSelfSubjectReview(time.Now), &authenticationv1.SelfSubjectReview{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := who.(*authenticationv1.SelfSubjectReview).Status.UserInfo; got.Username != "ann" || got.Extra["k"][0] != "v" {
+		t.Errorf("user info %+v", got)
+	}
+}
+
+func TestTokenReview(t *testing.T) {
+	known := authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+		auds, _ := authenticator.AudiencesFrom(ctx)
+		switch token {
+		case "good":
+			return &authenticator.Response{User: &user.DefaultInfo{Name: "ann"}, Audiences: auds}, true, nil
+		case "bad":
+			return nil, false, errors.New("expired")
+		}
+		return nil, false, nil
+	})
+	review := func(token string, audiences ...string) (authenticationv1.TokenReviewStatus, error) {
+		out, err := post(as(t, nil, ""), NewTokenReview(known, []string{"api"}), &authenticationv1.TokenReview{
+			Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: audiences},
+		})
+		if err != nil {
+			return authenticationv1.TokenReviewStatus{}, err
+		}
+		return out.(*authenticationv1.TokenReview).Status, nil
+	}
+	if s, err := review("good"); err != nil || !s.Authenticated || s.User.Username != "ann" || s.Audiences[0] != "api" {
+		t.Errorf("good: %+v, %v", s, err)
+	}
+	if s, err := review("good", "vault"); err != nil || s.Audiences[0] != "vault" {
+		t.Errorf("good for vault: %+v, %v", s, err)
+	}
+	if s, err := review("bad"); err != nil || s.Authenticated || s.Error != "expired" {
+		t.Errorf("bad: %+v, %v", s, err)
+	}
+	if s, err := review("unknown"); err != nil || s.Authenticated {
+		t.Errorf("unknown: %+v, %v", s, err)
+	}
+	if _, err := review(""); code(err) != 400 {
+		t.Errorf("empty: %v, want 400", err)
+	}
+}
+
+func TestFieldSelectorsReachTheAuthorizer(t *testing.T) {
+	res := &authorizationv1.ResourceAttributes{FieldSelector: &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{
+		{Key: "spec.nodeName", Operator: metav1.FieldSelectorOpIn, Values: []string{"n1"}},
+		{Key: "x", Operator: metav1.FieldSelectorOpExists},
+	}}}
+	got, err := attributes(nil, res, nil).GetFieldSelector()
+	if len(got) != 1 || got[0].Field != "spec.nodeName" || got[0].Value != "n1" || err == nil {
+		t.Errorf("requirements %v, error %v; want one and an error about the other", got, err)
+	}
+}

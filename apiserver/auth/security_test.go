@@ -1,0 +1,204 @@
+package auth
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/apiserver/auth/tokens"
+)
+
+// guard is a TLS server that answers who the caller is; 401 as the generic
+// library would.
+type guard struct {
+	*Security
+	url    string
+	ca     *pki.Authority
+	client *fake.Clientset
+}
+
+func newGuard(t *testing.T) *guard {
+	t.Helper()
+	dir := t.TempDir()
+	ca, err := pki.Open(filepath.Join(dir, "pki"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokenFile := filepath.Join(dir, "tokens.csv")
+	if err := os.WriteFile(tokenFile, []byte("s3cret,carl,7,\"ops,dev\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client := fake.NewClientset(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", UID: "1"}})
+	factory := informers.NewSharedInformerFactory(client, 0)
+	sec, err := New(Options{CA: ca, Client: client, Informers: factory, TokenFile: tokenFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(t.Context().Done())
+	if err := sec.Bootstrap(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile, err := ca.ServingPair(pki.ServerNames(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		resp, ok, err := sec.Authenticator.AuthenticateRequest(r)
+		if err != nil || !ok {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(resp.User.GetName() + " " + strings.Join(resp.User.GetGroups(), ",")))
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return &guard{Security: sec, url: server.URL, ca: ca, client: client}
+}
+
+// ask sends a request with a bearer token and a client certificate, each
+// optional, and returns "401" or who answered.
+func (g *guard) ask(t *testing.T, token string, cert *tls.Certificate) string {
+	t.Helper()
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	config.RootCAs.AppendCertsFromPEM(g.ca.CAPEM())
+	if cert != nil {
+		config.Certificates = []tls.Certificate{*cert}
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusUnauthorized {
+		return "401"
+	}
+	body := make([]byte, 256)
+	n, _ := resp.Body.Read(body)
+	return string(body[:n])
+}
+
+func certificate(t *testing.T, ca *pki.Authority, id pki.Identity) *tls.Certificate {
+	t.Helper()
+	certPEM, keyPEM, err := ca.ClientPEM(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &pair
+}
+
+func (g *guard) token(t *testing.T) string {
+	t.Helper()
+	storage := g.Storages()[schema.GroupResource{Resource: "serviceaccounts/token"}].(rest.NamedCreater)
+	out, err := storage.Create(genericapirequest.WithNamespace(t.Context(), "a"), "web", &authenticationv1.TokenRequest{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.(*authenticationv1.TokenRequest).Status.Token
+}
+
+func TestWhoIsWho(t *testing.T) {
+	g := newGuard(t)
+	foreign, err := pki.Open(t.TempDir(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forger, err := tokens.NewIssuer(tokens.DefaultIssuer, foreign.SigningKey(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged, err := forger.Issue(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", UID: "1"}}, tokens.Bound{}, []string{tokens.DefaultIssuer}, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		token string
+		cert  *tls.Certificate
+		want  string
+	}{
+		"nothing":                 {want: "system:anonymous system:unauthenticated"},
+		"admin":                   {cert: certificate(t, g.ca, pki.Admin()), want: "kubernetes-admin system:masters,system:authenticated"},
+		"node":                    {cert: certificate(t, g.ca, pki.Node("n1")), want: "system:node:n1 system:nodes,system:authenticated"},
+		"certificate of another":  {cert: certificate(t, foreign, pki.Admin()), want: "401"},
+		"static token":            {token: "s3cret", want: "carl ops,dev,system:authenticated"},
+		"unknown token":           {token: "guess", want: "401"},
+		"account's token":         {token: g.token(t), want: "system:serviceaccount:a:web system:serviceaccounts,system:serviceaccounts:a,system:authenticated"},
+		"forged token":            {token: forged.Token, want: "401"},
+		"certificate beats token": {token: "guess", cert: certificate(t, g.ca, pki.Scheduler()), want: "system:kube-scheduler system:authenticated"},
+	} {
+		if got := g.ask(t, tc.token, tc.cert); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestDeletedAccountIsOutAtOnce(t *testing.T) {
+	g := newGuard(t)
+	token := g.token(t)
+	if got := g.ask(t, token, nil); got == "401" {
+		t.Fatal("a fresh token is refused")
+	}
+	if err := g.client.CoreV1().ServiceAccounts("a").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); g.ask(t, token, nil) != "401"; {
+		if time.Now().After(deadline) {
+			t.Fatal("the token outlives its account")
+		}
+	}
+}
+
+func TestHealthIsOpenBeforeRolesAreRead(t *testing.T) {
+	ca, err := pki.Open(t.TempDir(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := fake.NewClientset()
+	sec, err := New(Options{CA: ca, Client: client, Informers: informers.NewSharedInformerFactory(client, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]authorizer.Decision{
+		"/livez": authorizer.DecisionAllow, "/version": authorizer.DecisionAllow, "/metrics": authorizer.DecisionNoOpinion, "/api": authorizer.DecisionNoOpinion,
+	} {
+		got, _, _ := sec.Authorizer.Authorize(t.Context(), authorizer.AttributesRecord{User: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, Verb: "get", Path: path})
+		if got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}
