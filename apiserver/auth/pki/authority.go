@@ -34,8 +34,11 @@ type Authority struct {
 }
 
 // Open loads the authority kept in dir, making what is missing. now is the
-// clock (time.Now but in tests).
+// clock; nil means time.Now.
 func Open(dir string, now func() time.Time) (*Authority, error) {
+	if now == nil {
+		now = time.Now
+	}
 	a := &Authority{dir: dir, now: now}
 	var err error
 	if a.key, err = loadOrMakeKey(a.path("ca.key"), a.exists("ca.crt")); err != nil {
