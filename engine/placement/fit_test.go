@@ -32,6 +32,7 @@ func TestNodeResourcesFit(t *testing.T) {
 		"one unit more does not":                 {gpus(1), asks(3001, 0), "a NodeResourcesFit (U): Insufficient cpu"},
 		"all that is short is named, in order":   {crowded, asks(3001, 7*gib), "a NodeResourcesFit (U): Too many pods, Insufficient cpu, Insufficient memory"},
 		"above allocatable nobody can help":      {gpus(1), asks(4001, 7*gib), "a NodeResourcesFit (UAU): Insufficient cpu, Insufficient memory"},
+		"all of the node is not above it":        {gpus(1), asks(4000, 0), "a NodeResourcesFit (U): Insufficient cpu"},
 		"what the node has not is above it":      {gpus(0), scalar("example.com/gpu", 1), "a NodeResourcesFit (UAU): Insufficient example.com/gpu"},
 		"a scalar of zero is not asked for":      {gpus(0), scalar("example.com/gpu", 0), ""},
 		"ephemeral storage counts":               {gpus(0), ephemeral, "a NodeResourcesFit (UAU): Insufficient ephemeral-storage"},
