@@ -41,7 +41,10 @@ Kubernetes cluster has its own; there they are refused. Run one copy.`,
 			logToStderr()
 			return runParts(cmd.Context(), func(p *parts) error {
 				fmt.Fprintf(cmd.OutOrStdout(), "controllers at %s: node taints, namespaces, service accounts; Ctrl-C stops\n", config.Host)
-				return startControllers(p, config)
+				if err := rest.LoadTLSFiles(config); err != nil {
+					return err
+				}
+				return startControllers(p, config, config.CAData)
 			})
 		},
 	}
@@ -65,8 +68,9 @@ func ours(config *rest.Config) error {
 	return nil
 }
 
-// startControllers starts the loops.
-func startControllers(p *parts, config *rest.Config) error {
+// startControllers starts the loops. ca is the certificate that pods check the
+// API server by.
+func startControllers(p *parts, config *rest.Config, ca []byte) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server says when it is too much
 	client, err := kubernetes.NewForConfig(config)
@@ -83,7 +87,7 @@ func startControllers(p *parts, config *rest.Config) error {
 		return namespace.Run(ctx, client, objects, factory, klog.Background())
 	})
 	p.run("service accounts", func(ctx context.Context) error {
-		return serviceaccount.Run(ctx, client, factory, config.CAData, klog.Background())
+		return serviceaccount.Run(ctx, client, factory, ca, klog.Background())
 	})
 	return nil
 }

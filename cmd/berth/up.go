@@ -96,7 +96,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, seed *uint64) error 
 			return nil
 		}
 		config := server.LoopbackConfig()
-		if err := startLoops(p, config, settings, log); err != nil {
+		if err := startLoops(p, config, server.Authority().CAPEM(), settings, log); err != nil {
 			return err
 		}
 		if len(nodes) > 0 {
@@ -115,12 +115,13 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, seed *uint64) error 
 }
 
 // startLoops starts the scheduler and the controllers, each as the user whose
-// rights it needs and no more.
-func startLoops(p *parts, config *rest.Config, settings settings, log *logs) error {
+// rights it needs and no more. ca is the certificate that pods check the API
+// server by.
+func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, log *logs) error {
 	so := schedulerOptions(settings)
 	so.Config, so.Log = as(config, pki.Scheduler().Name), log.slog
 	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
-	return startControllers(p, as(config, pki.Controllers().Name))
+	return startControllers(p, as(config, pki.Controllers().Name), ca)
 }
 
 // as is a connection under another name: in one process, too, each part has just
