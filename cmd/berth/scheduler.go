@@ -66,10 +66,7 @@ func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error
 	if err != nil {
 		return scheduler.Options{}, err
 	}
-	o, err := schedulerOptions(s)
-	if err != nil {
-		return o, err
-	}
+	o := schedulerOptions(s)
 	if flags.Changed("seed") {
 		o.Seed = f.seed
 	}
@@ -124,10 +121,10 @@ func limitClient(c *rest.Config, limits config.ClientConnection) {
 }
 
 // schedulerOptions is what the configuration files say of the scheduler.
-func schedulerOptions(s settings) (scheduler.Options, error) {
+func schedulerOptions(s settings) scheduler.Options {
 	o := scheduler.DefaultOptions()
 	o.Profiles = s.profiles()
 	o.InitialBackoff, o.MaxBackoff = s.scheduler.InitialBackoff, s.scheduler.MaxBackoff
 	o.Seed, o.BindWorkers = s.berth.Scheduler.Seed, s.berth.Scheduler.BindWorkers
-	return o, o.Validate()
+	return o
 }

@@ -1,0 +1,62 @@
+package testkit
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+var (
+	buildOnce  sync.Once
+	binaryPath string
+	buildError error
+)
+
+// Binary is the path of the built berth command. It is built once a process, to
+// a place that is the same on every run, so that an unchanged one is not linked
+// again; a lock keeps test processes from building it at once.
+func Binary(t testing.TB) string {
+	t.Helper()
+	buildOnce.Do(func() { binaryPath, buildError = build() })
+	if buildError != nil {
+		t.Fatal(buildError)
+	}
+	return binaryPath
+}
+
+func build() (string, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("berth-test-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "berth")
+	out, err := exec.Command("go", "build", "-o", binary, "github.com/berthproject/berth/cmd/berth").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building ./cmd/berth: %w\n%s", err, out)
+	}
+	return binary, nil
+}
+
+// FreeAddress is HOST:PORT on loopback that nobody listens on.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
