@@ -325,7 +325,8 @@ func (r *script) same(want, have string) bool {
 
 var (
 	// internalValue is a dump of an internal type of the real server.
-	internalValue = regexp.MustCompile(`Invalid value: \{[^}]*?"[A-Z][A-Za-z]*":(?s:.*)`)
+	internalValue = regexp.MustCompile(`Invalid value: \{(?s:.*?)"[A-Z][A-Za-z]*":(?s:.*)`)
+	internalType  = regexp.MustCompile(`\((core|apps|batch|policy|storage|scheduling|discovery|coordination|rbac)\.(\w+)\)`)
 	schemeLine    = regexp.MustCompile(`"[\w./@-]*scheme\.go:\d+"`)
 	// decoderText comes from the Go JSON decoder, whose words change between releases.
 	decoderText = regexp.MustCompile(`(json: cannot unmarshal|json parse error:)(?s:.*)`)
@@ -336,6 +337,7 @@ func (r *script) sameMessage(want, have string) bool {
 	if at := internalValue.FindStringIndex(want); at != nil {
 		return r.samePrefix(want[:at[0]+len("Invalid value")], have)
 	}
+	want = internalType.ReplaceAllString(want, "(v1.$2)")
 	for _, loose := range []*regexp.Regexp{schemeLine, decoderText} {
 		want, have = loose.ReplaceAllString(want, "*"), loose.ReplaceAllString(have, "*")
 	}

@@ -97,7 +97,8 @@ type Kind struct {
 	// NoWatchCache serves lists and watches straight from etcd (Events).
 	NoWatchCache bool
 
-	// Columns and Row make a Table, without Row only name and age are shown.
+	// Columns and Row make a Table; without them apiserver/tables has the
+	// kind's, or else shows name and time of creation.
 	Columns []metav1.TableColumnDefinition
 	Row     func(obj runtime.Object) ([]any, error)
 

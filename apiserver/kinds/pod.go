@@ -18,6 +18,7 @@ func pods() Kind {
 		New:       func() runtime.Object { return &corev1.Pod{} },
 		NewList:   func() runtime.Object { return &corev1.PodList{} },
 		HasStatus: true, ResetOnStatus: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
+		Generation:     Counted,
 		Default:        defaults(podspec.DefaultPod),
 		PrepareCreate:  prepare(podspec.PrepareForCreate),
 		PrepareUpdate:  prepareUpdate(podspec.PrepareForUpdate),

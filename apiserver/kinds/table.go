@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/berthproject/berth/apiserver/rules"
+	"github.com/berthproject/berth/apiserver/tables"
 )
 
 // All returns the table: every resource that the server serves, in the order of
@@ -22,9 +23,13 @@ func All() []Kind {
 	return table
 }
 
-// fill takes the hooks that the row leaves open from apiserver/rules, where
-// they are found by the kind's name.
+// fill takes what the row leaves open from apiserver/tables and apiserver/rules,
+// where columns and hooks are found by the kind's name.
 func (k *Kind) fill() {
+	if k.Row == nil {
+		t, _ := tables.For(k.GroupResource())
+		k.Columns, k.Row = t.Columns, t.Row
+	}
 	h, found := rules.Of(k.GroupVersionKind().GroupKind())
 	if !found || k.Hub != nil {
 		return

@@ -78,7 +78,7 @@ func New(kind kinds.Kind, c Config) (*REST, error) {
 		DeleteStrategy:            s,
 		ResetFieldsStrategy:       s,
 		ReturnDeletedObject:       kind.ReturnDeleted,
-		TableConvertor:            newTables(kind),
+		TableConvertor:            tables{columns: kind.Columns, row: kind.Row},
 		PredicateFunc:             predicate(kind),
 	}
 	if kind.TTL != nil {
@@ -103,7 +103,7 @@ func New(kind kinds.Kind, c Config) (*REST, error) {
 // whose REST is given; only names and columns are its own.
 func NewView(kind kinds.Kind, owner *REST) *REST {
 	store := *owner.Store
-	store.TableConvertor = newTables(kind)
+	store.TableConvertor = tables{columns: kind.Columns, row: kind.Row}
 	return &REST{Store: &store, kind: kind}
 }
 

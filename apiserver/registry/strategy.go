@@ -65,6 +65,11 @@ func (s strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object)
 	if s.kind.PrepareUpdate != nil {
 		s.kind.PrepareUpdate(ctx, obj, old)
 	}
+	s.count(obj, old)
+}
+
+// count adds one to the generation if a write changes what is asked for.
+func (s strategy) count(obj, old runtime.Object) {
 	if s.kind.Generation == kinds.Counted && !sameContent(obj, old) {
 		setGeneration(obj, generation(old)+1)
 	}

@@ -2,46 +2,16 @@ package registry
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/apiserver/pkg/registry/rest"
-
-	"github.com/berthproject/berth/apiserver/kinds"
 )
 
 // tables turns objects and lists of a kind into rows for kubectl.
 type tables struct {
 	columns []metav1.TableColumnDefinition
 	row     func(runtime.Object) ([]any, error)
-}
-
-// plainColumns serve the kinds that bring none.
-var plainColumns = []metav1.TableColumnDefinition{
-	{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
-	{Name: "Age", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]},
-}
-
-func newTables(kind kinds.Kind) rest.TableConvertor {
-	if kind.Row == nil {
-		return tables{columns: plainColumns, row: plainRow}
-	}
-	return tables{columns: kind.Columns, row: kind.Row}
-}
-
-func plainRow(obj runtime.Object) ([]any, error) {
-	accessor, err := meta.Accessor(obj)
-	if err != nil {
-		return nil, err
-	}
-	age := "<unknown>"
-	if made := accessor.GetCreationTimestamp(); !made.IsZero() {
-		age = duration.HumanDuration(time.Since(made.Time))
-	}
-	return []any{accessor.GetName(), age}, nil
 }
 
 // ConvertToTable makes one row an object, in the order of the list.

@@ -39,6 +39,7 @@ func (s updateStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.O
 	if s.rules.Prepare != nil {
 		s.rules.Prepare(ctx, obj, old)
 	}
+	s.count(obj, old)
 }
 
 func (s updateStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
