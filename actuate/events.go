@@ -22,7 +22,7 @@ import (
 const (
 	noteLimit    = 1024             // bytes, the API's own
 	maxWaiting   = 10000            // events not written yet
-	eventWriters = 4                // requests under way
+	eventWriters = 16               // requests under way
 	seriesEnds   = 6 * time.Minute  // an event repeated after this is a new one
 	seriesEvery  = 30 * time.Second // a running series is written at most this often
 )
