@@ -1,5 +1,3 @@
-// Command berth decides where every pod of a cluster runs. Each subcommand has
-// a file of its own here, with its flags and wiring and no logic.
 package main
 
 import (

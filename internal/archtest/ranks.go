@@ -41,6 +41,7 @@ var sideways = map[[2]string]string{
 	{"engine/decision", "engine/model"}:    "records speak of pods and nodes",
 	{"engine/placement", "engine/cluster"}: "rules judge what is where",
 	{"engine/queue", "engine/placement"}:   "which changes undo a rule's verdict",
+	{"internal/config", "internal/intake"}: "addedAffinity and default constraints are compiled as a pod's",
 	{"actuate", "explain"}:                 "the event's text is an explanation",
 	{"conformance", "explain"}:             "messages are compared, too",
 }
