@@ -5,12 +5,12 @@ import (
 	"k8s.io/component-base/compatibility"
 )
 
-// The version that clients are told. It is set here and not by the linker, so
-// that `go run` gives a server that kubectl understands.
-const (
-	kubernetesVersion = "v1.37.2+berth"
-	kubernetesMinor   = "1.37"
-)
+// KubernetesVersion is the version that clients are told. It is set here and not
+// by the linker, so that `go run` gives a server that kubectl understands; the
+// part after the plus tells it from a Kubernetes server.
+const KubernetesVersion = "v1.37.2+berth"
+
+const kubernetesMinor = "1.37"
 
 type servedVersion struct {
 	compatibility.EffectiveVersion
@@ -23,7 +23,7 @@ func effectiveVersion() compatibility.EffectiveVersion {
 // Info is what /version answers.
 func (v servedVersion) Info() *apimachineryversion.Info {
 	info := *v.EffectiveVersion.Info()
-	info.GitVersion = kubernetesVersion
+	info.GitVersion = KubernetesVersion
 	info.GitCommit = ""
 	info.GitTreeState = ""
 	return &info

@@ -3,15 +3,19 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/component-base/cli"
+	"k8s.io/klog/v2"
 	kubectl "k8s.io/kubectl/pkg/cmd"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/berthproject/berth/apiserver"
 )
@@ -48,16 +52,12 @@ func runKubectl(args []string) error {
 		IOStreams:   genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 	})
 	root.SetArgs(args)
-	// kubectl prints its own errors and ends the process with its own codes.
-	if err := cli.RunNoErrOutput(root); err != nil {
-		return kubectlError{err}
-	}
+	// kubectl has its own way with signals, logs, errors and exit codes.
+	signal.Reset(os.Interrupt, syscall.SIGTERM)
+	klog.LogToStderr(true)
+	cmdutil.CheckErr(cli.RunNoErrOutput(root))
 	return nil
 }
-
-// kubectlError is an error that kubectl's own commands return instead of
-// reporting: unknown commands and flags.
-type kubectlError struct{ error }
 
 func namesKubeconfig(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return a == "--kubeconfig" || strings.HasPrefix(a, "--kubeconfig=") })

@@ -31,13 +31,17 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 		profiles = append(profiles, p.Name)
 	}
 	fmt.Fprintf(l.w, "Berth is up after %.1f s\n", took.Seconds())
-	t := tabwriter.NewWriter(l.w, 0, 8, 2, ' ', 0)
+	var table strings.Builder
+	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), kept)
 	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.berth.Scheduler.Seed)
 	fmt.Fprintf(t, "  controllers\tnode taints, namespaces, service accounts\t\n")
 	fmt.Fprintf(t, "  nodes\t%d simulated\t%s\n", len(nodes), sizes(nodes))
 	fmt.Fprintf(t, "  kubeconfig\t%s\t\n", server.KubeconfigPath())
 	_ = t.Flush()
+	for line := range strings.Lines(table.String()) {
+		fmt.Fprintln(l.w, strings.TrimRight(line, " \n"))
+	}
 	kubectl := "berth kubectl"
 	if server.KubeconfigPath() != kubeconfigIn(defaultDataDir()) {
 		kubectl += " --kubeconfig " + server.KubeconfigPath()

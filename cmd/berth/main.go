@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/apiserver"
 )
 
 func main() {
 	quietLogs()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
 	if err := root().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "berth:", err)
 		os.Exit(1)
@@ -24,10 +28,20 @@ func root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "berth",
 		Short:         "Berth decides where every pod of a cluster runs, and when it must move",
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), agentCommand(),
 		kubectlCommand(), explainCommand(), loadCommand(), configCommand(), credentialsCommand())
 	return cmd
+}
+
+// version is what the build knows of itself.
+func version() string {
+	v := "unreleased"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		v = info.Main.Version
+	}
+	return v + ", speaks Kubernetes " + apiserver.KubernetesVersion
 }
