@@ -139,20 +139,21 @@ func (r *report) appArmorProfile(profile *corev1.AppArmorProfile, path *field.Pa
 	}
 }
 
-// hostUsers: a pod with its own users cannot share the other namespaces of the host.
+// hostUsers: a pod with its own users cannot share the other namespaces of the host. Two of the paths
+// are spelled as kube-apiserver spells them, not as the field is.
 func (c *podCheck) hostUsers(path *field.Path) {
 	if c.spec.HostUsers == nil || *c.spec.HostUsers {
 		return
 	}
-	const why = "when `hostUsers` is false"
+	const why = "when `pod.Spec.HostUsers` is false"
 	if c.spec.HostNetwork {
 		c.forbidden(path.Child("hostNetwork"), why)
 	}
 	if c.spec.HostPID {
-		c.forbidden(path.Child("hostPID"), why)
+		c.forbidden(path.Child("HostPID"), why)
 	}
 	if c.spec.HostIPC {
-		c.forbidden(path.Child("hostIPC"), why)
+		c.forbidden(path.Child("HostIPC"), why)
 	}
 	eachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
 		if len(container.VolumeDevices) > 0 {

@@ -111,18 +111,18 @@ func (u *podUpdate) sameOrder(path *field.Path) bool {
 // nothingUnset: a resize may raise or lower a request or limit, not take it away.
 func (u *podUpdate) nothingUnset(path *field.Path) {
 	check := func(now, before *corev1.ResourceRequirements, own *field.Path) {
-		if lacks(now.Limits, before.Limits) {
-			u.forbidden(own.Child("limits"), "resource limits cannot be removed")
-		}
 		if lacks(now.Requests, before.Requests) {
 			u.forbidden(own.Child("requests"), "resource requests cannot be removed")
 		}
-	}
-	for i := range u.new.Spec.Containers {
-		check(&u.new.Spec.Containers[i].Resources, &u.old.Spec.Containers[i].Resources, path.Child("containers").Index(i).Child("resources"))
+		if lacks(now.Limits, before.Limits) {
+			u.forbidden(own.Child("limits"), "resource limits cannot be removed")
+		}
 	}
 	for i := range u.new.Spec.InitContainers {
 		check(&u.new.Spec.InitContainers[i].Resources, &u.old.Spec.InitContainers[i].Resources, path.Child("initContainers").Index(i).Child("resources"))
+	}
+	for i := range u.new.Spec.Containers {
+		check(&u.new.Spec.Containers[i].Resources, &u.old.Spec.Containers[i].Resources, path.Child("containers").Index(i).Child("resources"))
 	}
 	if u.old.Spec.Resources != nil {
 		now := deref(u.new.Spec.Resources)

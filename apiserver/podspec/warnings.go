@@ -10,22 +10,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodWarnings says what is legal in a pod and still likely a mistake. oldPod is nil on creation; of a
-// pod being deleted nothing is worth a warning.
-func PodWarnings(ctx context.Context, newPod, oldPod *corev1.Pod) []string {
-	if newPod == nil || newPod.DeletionTimestamp != nil {
+// PodWarnings says what is legal in a new pod and still likely a mistake. There are none on an update
+// (oldPod given): pods are updated by programs, and often.
+func PodWarnings(_ context.Context, newPod, oldPod *corev1.Pod) []string {
+	if oldPod != nil || newPod.DeletionTimestamp != nil {
 		return nil
 	}
-	var old map[string]string
-	if oldPod != nil {
-		old = oldPod.Annotations
+	w := warnings{spec: &newPod.Spec, annotations: newPod.Annotations}
+	if reasons := validation.IsDNS1123Label(newPod.Name); len(reasons) > 0 {
+		w.say(field.NewPath("metadata", "name"),
+			"this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", reasons)
 	}
-	w := warnings{spec: &newPod.Spec, annotations: newPod.Annotations, oldAnnotations: old}
 	return w.all(nil)
 }
 
 // PodTemplateWarnings is PodWarnings for a template at path; oldTemplate is nil on creation.
-func PodTemplateWarnings(ctx context.Context, path *field.Path, newTemplate, oldTemplate *corev1.PodTemplateSpec) []string {
+func PodTemplateWarnings(_ context.Context, path *field.Path, newTemplate, oldTemplate *corev1.PodTemplateSpec) []string {
 	if newTemplate == nil {
 		return nil
 	}
