@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -69,6 +71,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if !cache.WaitForCacheSync(ctx.Done(), namespaces.Informer().HasSynced, accounts.HasSynced, maps.HasSynced) {
 		return nil
 	}
+	go wait.UntilWithContext(ctx, func(context.Context) { l.lookAtAll() }, resync)
 	for range workers {
 		go func() {
 			for l.next(ctx) {
@@ -84,7 +87,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 func only[Tweak ~func(*metav1.ListOptions)](name string, client kubernetes.Interface,
 	informer func(kubernetes.Interface, string, time.Duration, cache.Indexers, Tweak) cache.SharedIndexInformer,
 ) cache.SharedIndexInformer {
-	return informer(client, metav1.NamespaceAll, resync,
+	return informer(client, metav1.NamespaceAll, 0,
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
@@ -101,12 +104,23 @@ func watch(informer cache.SharedIndexInformer, added, updated, deleted func(meta
 			f(o)
 		}
 	}
-	_, err := informer.AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { call(added, obj) },
 		UpdateFunc: func(_, obj any) { call(updated, obj) },
 		DeleteFunc: func(obj any) { call(deleted, obj) },
-	}, resync)
+	})
 	return err
+}
+
+// lookAtAll queues every namespace.
+func (l *loop) lookAtAll() {
+	all, err := l.namespaces.List(labels.Everything())
+	if err != nil {
+		l.log.Error(err, "Listing the namespaces failed")
+	}
+	for _, ns := range all {
+		l.queue.Add(ns.Name)
+	}
 }
 
 func (l *loop) next(ctx context.Context) bool {

@@ -163,6 +163,9 @@ func (n *Authorizer) attachment(node string, a authorizer.Attributes) verdict {
 // node grants reading its own Node; what it writes is for Restriction to check.
 func (n *Authorizer) node(node string, a authorizer.Attributes) verdict {
 	read := slices.Contains([]string{"get", "list", "watch"}, a.GetVerb())
+	if read && a.GetName() == "" {
+		return verdict(fmt.Sprintf("node '%s' cannot read all nodes, only its own Node object", node))
+	}
 	if read && a.GetName() != node { // a list by metadata.name carries the name
 		return verdict(fmt.Sprintf("node '%s' cannot read '%s', only its own Node object", node, a.GetName()))
 	}
@@ -176,7 +179,7 @@ func (n *Authorizer) node(node string, a authorizer.Attributes) verdict {
 func (n *Authorizer) pod(node string, a authorizer.Attributes) verdict {
 	switch a.GetVerb() {
 	case "get":
-		if a.GetSubresource() != "" {
+		if sub := a.GetSubresource(); sub != "" && sub != "status" { // status is the pod itself
 			return "cannot read subresource"
 		}
 		if !n.graph.Runs(node, a.GetNamespace(), a.GetName()) {
