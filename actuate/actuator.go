@@ -30,7 +30,7 @@ type Options struct {
 	Events    *Events
 	Now       func() time.Time
 	// Observe is told of each effect that was carried out, and how long it took.
-	Observe func(e scheduling.Effect, r scheduling.Result, took time.Duration)
+	Observe func(e scheduling.Effect, o scheduling.Outcome, took time.Duration)
 }
 
 // Actuator carries out the effects of the scheduling machine.
@@ -113,7 +113,7 @@ func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
 	}
 	out.ID = e.EffectID()
 	if a.o.Observe != nil {
-		a.o.Observe(e, out.Result, a.o.Now().Sub(start))
+		a.o.Observe(e, out, a.o.Now().Sub(start))
 	}
 	a.pending.Add(-1) // before the answer: who waits for room is woken by it
 	a.o.Answer(out)

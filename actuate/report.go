@@ -23,7 +23,9 @@ func (a *Actuator) reject(ctx context.Context, e scheduling.Reject) scheduling.O
 		reason = corev1.PodReasonSchedulerError
 	}
 	text := explain.Message(e.Summary)
-	a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
+	if !e.Again {
+		a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
+	}
 	return a.condition(ctx, e.Pod, reason, text)
 }
 

@@ -70,9 +70,11 @@ func (m *metrics) synced() {
 func (m *metrics) stepped(machine *scheduling.Machine, effects []scheduling.Effect, took time.Duration) {
 	decisions := 0
 	for _, e := range effects {
-		switch e.(type) {
-		case scheduling.Bind, scheduling.Reject:
-			decisions++
+		switch e := e.(type) {
+		case scheduling.Bind:
+			decisions += once(e.Again)
+		case scheduling.Reject:
+			decisions += once(e.Again)
 		}
 	}
 	if decisions > 0 {
@@ -83,7 +85,7 @@ func (m *metrics) stepped(machine *scheduling.Machine, effects []scheduling.Effe
 		}
 	}
 	for _, e := range effects {
-		if r, ok := e.(scheduling.Reject); ok {
+		if r, ok := e.(scheduling.Reject); ok && !r.Again {
 			m.attempt(rejection(r.Summary), r.Pod.Spec.SchedulerName, 0)
 		}
 	}
@@ -93,6 +95,14 @@ func (m *metrics) stepped(machine *scheduling.Machine, effects []scheduling.Effe
 	m.depths = machine.Depths()
 	clear(m.arrivals)
 	machine.Arrivals(func(p queue.Pool, c queue.Cause, n uint64) { m.arrivals[arrival{p.String(), c.String()}] += n })
+}
+
+// once is 0 for an effect that repeats an older decision.
+func once(again bool) int {
+	if again {
+		return 0
+	}
+	return 1
 }
 
 // rejection is kube-scheduler's word for an attempt without a node.
@@ -109,9 +119,9 @@ func (m *metrics) attempt(result, profile string, more time.Duration) {
 }
 
 // carriedOut takes in an effect that was carried out.
-func (m *metrics) carriedOut(e scheduling.Effect, r scheduling.Result, took time.Duration) {
+func (m *metrics) carriedOut(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
 	b, ok := e.(scheduling.Bind)
-	if !ok || r != scheduling.Done {
+	if !ok || o.Result != scheduling.Done {
 		return
 	}
 	m.attempt("scheduled", b.Pod.Spec.SchedulerName, took)

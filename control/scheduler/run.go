@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -88,8 +89,21 @@ func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interf
 	s.events = actuate.NewEvents(client, instance(), time.Now)
 	s.act = actuate.New(actuate.Options{Client: client, Workers: o.BindWorkers, Timeout: o.RequestTimeout,
 		Answer:  func(out scheduling.Outcome) { s.feed.Push(out) },
-		Compile: s.feed.Pod, Condition: s.feed.Condition, Events: s.events, Now: time.Now, Observe: s.metrics.carriedOut})
+		Compile: s.feed.Pod, Condition: s.feed.Condition, Events: s.events, Now: time.Now, Observe: s.observe})
 	return s
+}
+
+// observe counts what was carried out and logs what was not.
+func (s *shell) observe(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
+	s.metrics.carriedOut(e, o, took)
+	if o.Result == scheduling.Done {
+		return
+	}
+	if b, ok := e.(scheduling.Bind); ok {
+		s.log.Warn("a binding was not granted", "pod", b.Pod.Key(), "node", b.Node, "outcome", o.Result, "why", o.Why)
+		return
+	}
+	s.log.Info("a request failed", "effect", fmt.Sprintf("%T", e), "outcome", o.Result, "why", o.Why)
 }
 
 func (s *shell) run(ctx context.Context) error {

@@ -66,9 +66,13 @@ func (m *Machine) over(uid string) {
 
 // outcome takes in the answer to an effect.
 func (m *Machine) outcome(now time.Time, o Outcome) {
+	if r, ok := m.byReport[o.ID]; ok {
+		m.reported(now, r, o)
+		return
+	}
 	a, ok := m.byEffect[o.ID]
 	if !ok {
-		return // reports need no answer; others are superseded
+		return // superseded
 	}
 	switch {
 	case a.stage == binding && o.Result == Done:

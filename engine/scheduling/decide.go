@@ -28,12 +28,14 @@ func (m *Machine) decide(now time.Time) bool {
 		m.place(now, a, pod, s.Choice)
 	case decision.Infeasible:
 		m.queue.Reject(now, a.UID, s.Rejectors)
-		m.reject(pod, a.Number)
+		m.summary = &decision.Summary{} // this one is given away
+		m.reject(pod, a.Number, s)
 	case decision.Gated:
 		m.hold(now, pod, s.Verdict)
 	default:
 		m.queue.Fail(now, a.UID)
-		m.reject(pod, a.Number)
+		m.summary = &decision.Summary{}
+		m.reject(pod, a.Number, s)
 	}
 	return true
 }
@@ -46,29 +48,17 @@ func (m *Machine) place(now time.Time, a queue.Attempt, pod *model.Pod, node str
 		return
 	}
 	m.queue.Changed(now, decision.PodAssigned)
+	m.unsay(pod.UID)
 	at := &attempt{uid: pod.UID, node: node, number: a.Number, first: a.First}
 	m.byPod[pod.UID] = at
 	m.bind(now, at, pod, false)
-}
-
-// reject reports the summary of the last decision and gives it away.
-func (m *Machine) reject(pod *model.Pod, number int) {
-	s := m.summary
-	m.summary = &decision.Summary{}
-	m.emit(func(id uint64) Effect { return Reject{ID: id, Pod: pod, Summary: s, Attempt: number} })
 }
 
 // fail takes a pod back from flight with an error and reports it.
 func (m *Machine) fail(now time.Time, pod *model.Pod, number int, why string) {
 	m.queue.Fail(now, pod.UID)
 	s := &decision.Summary{Outcome: decision.Errored, Error: why, Revision: m.state.Revision(), Nodes: m.state.NumNodes()}
-	m.emit(func(id uint64) Effect { return Reject{ID: id, Pod: pod, Summary: s, Attempt: number} })
-}
-
-// hold keeps a pod before the queue and reports it.
-func (m *Machine) hold(now time.Time, pod *model.Pod, v *decision.Verdict) {
-	m.queue.EnterGated(now, queued(pod), v.Rule)
-	m.emit(func(id uint64) Effect { return Hold{ID: id, Pod: pod, Verdict: v} })
+	m.reject(pod, number, s)
 }
 
 func queued(p *model.Pod) queue.Pod {

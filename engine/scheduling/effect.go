@@ -27,6 +27,7 @@ type Reject struct {
 	Pod     *model.Pod
 	Summary *decision.Summary
 	Attempt int
+	Again   bool // the same was asked before and may have been done
 }
 
 // Hold asks for it to be written down that a pod is held back before the queue.

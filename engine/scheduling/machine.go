@@ -55,6 +55,10 @@ type Machine struct {
 	byPod     map[string]*attempt // by uid
 	deadlines deadlines
 
+	reports  map[string]*report // the last about each pod, by uid, until it is written
+	byReport map[uint64]*report // by the id of the effect
+	repeats  []*report          // by time
+
 	effects []Effect
 	summary *decision.Summary // for the next decision
 }
@@ -62,7 +66,8 @@ type Machine struct {
 // New makes a machine that knows of nothing yet.
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), queue: queue.New(cfg.Queue), placers: map[string]Placer{},
-		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{}, summary: &decision.Summary{}}
+		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{},
+		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: &decision.Summary{}}
 	for _, p := range cfg.Profiles {
 		m.placers[p.Name] = p.New(m.state)
 	}
@@ -79,6 +84,7 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 		m.apply(now, e)
 	}
 	m.expire(now)
+	m.repeat(now)
 	for range limit {
 		if !m.decide(now) {
 			break
@@ -91,6 +97,9 @@ func (m *Machine) wake(now time.Time) time.Time {
 	w := m.queue.Wake(now)
 	if at, ok := m.deadlines.first(); ok && (w.IsZero() || at.Before(w)) {
 		w = at
+	}
+	if len(m.repeats) > 0 && (w.IsZero() || m.repeats[0].again.Before(w)) {
+		w = m.repeats[0].again
 	}
 	return w
 }

@@ -14,6 +14,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	m.state.UpsertPod(p)
 	if p.NodeName != "" || p.Finished() {
 		m.over(p.UID)
+		m.unsay(p.UID)
 		m.queue.Remove(p.UID)
 		m.queue.Changed(now, podChange(old, p))
 		return
@@ -69,6 +70,7 @@ func (m *Machine) removePod(now time.Time, uid string) {
 		return
 	}
 	m.over(uid)
+	m.unsay(uid)
 	m.queue.Remove(uid)
 	m.state.RemovePod(uid)
 	if counted(old) || old.Nominated != "" {

@@ -98,6 +98,12 @@ func (w *world) settle() {
 			}
 		}
 	}
+	if n := len(w.m.byReport); n > len(w.due) {
+		w.t.Errorf("%d reports are thought to be under way, %d effects are", n, len(w.due))
+	}
+	if n := len(w.m.reports); n > len(w.m.byReport)+len(w.m.repeats) {
+		w.t.Errorf("%d reports, but only %d under way and %d to be repeated", n, len(w.m.byReport), len(w.m.repeats))
+	}
 	if d := w.m.Depths(); d.InFlight != 0 || len(w.m.byPod) != 0 {
 		w.t.Errorf("at rest %d in flight, %d attempts", d.InFlight, len(w.m.byPod))
 	}
