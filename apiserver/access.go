@@ -15,7 +15,7 @@ import (
 
 // secure says who is who and who may do what.
 func (s *Server) secure(c *genericapiserver.Config, shared informers.SharedInformerFactory) (err error) {
-	s.security, err = auth.New(auth.Options{CA: s.authority, Client: s.client, Informers: shared})
+	s.security, err = auth.New(auth.Options{CA: s.authority, Client: s.client, Informers: shared, TokenFile: s.options.TokenAuthFile})
 	if err != nil {
 		return fmt.Errorf("authentication and authorization: %w", err)
 	}

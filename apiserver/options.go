@@ -15,6 +15,8 @@ type Options struct {
 	DataDir string
 	// Kubeconfig is where the admin's kubeconfig is written; empty: in DataDir.
 	Kubeconfig string
+	// TokenAuthFile is a CSV of static bearer tokens (token,user,uid,"group1,group2"); empty: none.
+	TokenAuthFile string
 	// EtcdServers are URLs of an external cluster; the embedded one is not started then.
 	EtcdServers []string
 	// EtcdCAFile, EtcdCertFile and EtcdKeyFile are PEM files for TLS to EtcdServers.

@@ -77,7 +77,9 @@ func startControllers(p *parts, config *rest.Config, ca []byte) error {
 	if err != nil {
 		return err
 	}
-	objects, err := metadata.NewForConfig(config)
+	quiet := rest.CopyConfig(config) // a namespace is emptied of deprecated kinds too
+	quiet.WarningHandlerWithContext = rest.NoWarnings{}
+	objects, err := metadata.NewForConfig(quiet)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ func serverCommand() *cobra.Command {
 func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.StringVar(&o.Listen, "listen", o.Listen, "HOST:PORT to serve HTTPS on; port 0 takes a free one")
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory of the embedded etcd, the certificates and the admin kubeconfig")
+	flags.StringVar(&o.TokenAuthFile, "token-auth-file", "", `CSV file of static bearer tokens: token,user,uid,"group1,group2"`)
 	flags.StringSliceVar(&o.EtcdServers, "etcd-servers", nil, "URLs of an etcd cluster to use instead of the embedded one")
 	flags.StringVar(&o.EtcdCAFile, "etcd-cafile", "", "PEM file of the authority that signed etcd's certificates")
 	flags.StringVar(&o.EtcdCertFile, "etcd-certfile", "", "PEM file of the certificate to show to etcd")
