@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/randfill"
 )
 
@@ -24,6 +25,7 @@ func filler(seed int64) *randfill.Filler {
 		},
 		func(t *metav1.Time, c randfill.Continue) { *t = metav1.Time{Time: time.Unix(int64(c.Intn(100)), 0)} },
 		func(*metav1.FieldsV1, randfill.Continue) {},
+		func(*runtime.RawExtension, randfill.Continue) {},
 	)
 }
 
