@@ -1,0 +1,49 @@
+package admission
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/kubernetes"
+)
+
+// cacheLag is for how long after a write the informer's cache is not trusted to have it.
+const cacheLag = 2 * time.Second
+
+var errNoClient = errors.New("admission plugin was not given a client and informers")
+
+// cached knows whether the cache of one resource can be trusted. The zero value trusts nothing.
+type cached struct {
+	synced  func() bool
+	written atomic.Int64 // unix nanoseconds of the last write seen
+}
+
+// stale says that a reader has to ask the store.
+func (c *cached) stale() bool {
+	return c.synced == nil || !c.synced() || time.Since(time.Unix(0, c.written.Load())) < cacheLag
+}
+
+// note remembers a write that is being admitted.
+func (c *cached) note() { c.written.Store(time.Now().UnixNano()) }
+
+// client is the part of a plugin that reads the store.
+type client struct{ kube kubernetes.Interface }
+
+// SetExternalKubeClientSet takes the client that the server hands to plugins.
+func (c *client) SetExternalKubeClientSet(kube kubernetes.Interface) { c.kube = kube }
+
+// ValidateInitialization fails where the server handed out nothing.
+func (c *client) ValidateInitialization() error {
+	if c.kube == nil {
+		return errNoClient
+	}
+	return nil
+}
+
+// about says whether a request is for a resource itself, not for a subresource.
+func about(a admission.Attributes, resource schema.GroupResource) bool {
+	return a.GetResource().GroupResource() == resource && a.GetSubresource() == ""
+}

@@ -1,0 +1,224 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+const (
+	limitRangerAnnotation = "kubernetes.io/limit-ranger"
+	// noLimitsFor is for how long a namespace without limits is not asked about again.
+	noLimitsFor = 30 * time.Second
+	// maxRemembered namespaces are remembered as having none.
+	maxRemembered = 10_000
+)
+
+// limitRanger applies the limit ranges of a namespace to its pods and claims.
+type limitRanger struct {
+	*admission.Handler
+	client
+	cache  cached
+	lister corelisters.LimitRangeLister
+
+	mu   sync.Mutex
+	none map[string]time.Time // namespaces that the store knows no limits of, until when
+}
+
+var (
+	_ admission.MutationInterface                  = &limitRanger{}
+	_ admission.ValidationInterface                = &limitRanger{}
+	_ initializer.WantsExternalKubeInformerFactory = &limitRanger{}
+	_ initializer.WantsExternalKubeClientSet       = &limitRanger{}
+)
+
+func newLimitRanger() *limitRanger {
+	return &limitRanger{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), none: map[string]time.Time{}}
+}
+
+// SetExternalKubeInformerFactory takes the shared caches.
+func (l *limitRanger) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
+	informer := f.Core().V1().LimitRanges()
+	l.lister, l.cache.synced = informer.Lister(), informer.Informer().HasSynced
+}
+
+// Admit fills requests and limits that a new pod leaves out.
+func (l *limitRanger) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	pod, ok := a.GetObject().(*corev1.Pod)
+	if !ok || !limited(a) || a.GetSubresource() != "" {
+		return nil
+	}
+	ranges, err := l.ranges(ctx, a.GetNamespace())
+	if err != nil {
+		return admission.NewForbidden(a, err)
+	}
+	for _, r := range ranges {
+		fillLimits(pod, r)
+	}
+	return nil
+}
+
+// Validate refuses pods and claims outside the limits.
+func (l *limitRanger) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if about(a, corev1.Resource("limitranges")) {
+		l.cache.note()
+		l.forget(a.GetNamespace())
+		return nil
+	}
+	if !limited(a) {
+		return nil
+	}
+	ranges, err := l.ranges(ctx, a.GetNamespace())
+	if err != nil {
+		return admission.NewForbidden(a, err)
+	}
+	for _, r := range ranges {
+		var faults []error
+		switch obj := a.GetObject().(type) {
+		case *corev1.Pod:
+			faults = podOutside(obj, r)
+		case *corev1.PersistentVolumeClaim:
+			faults = claimOutside(obj, r)
+		}
+		if err := utilerrors.NewAggregate(faults); err != nil {
+			return admission.NewForbidden(a, err)
+		}
+	}
+	return nil
+}
+
+// limited says whether limits concern a request: containers change only by creation and resize.
+func limited(a admission.Attributes) bool {
+	if a.GetOperation() == admission.Delete {
+		return false
+	}
+	if m, ok := a.GetObject().(metav1.Object); ok && a.GetOperation() == admission.Update && m.GetDeletionTimestamp() != nil {
+		return false
+	}
+	switch a.GetResource().GroupResource() {
+	case corev1.Resource("pods"):
+		return a.GetSubresource() == "resize" || (a.GetSubresource() == "" && a.GetOperation() == admission.Create)
+	case corev1.Resource("persistentvolumeclaims"):
+		return a.GetSubresource() == ""
+	}
+	return false
+}
+
+// ranges reads the namespace's limit ranges, in name order.
+func (l *limitRanger) ranges(ctx context.Context, namespace string) ([]*corev1.LimitRange, error) {
+	if !l.cache.stale() {
+		items, err := l.lister.LimitRanges(namespace).List(labels.Everything())
+		if err != nil || len(items) > 0 {
+			sort.Slice(items, func(i, j int) bool { return items[i].Name < items[j].Name })
+			return items, err
+		}
+	}
+	if l.knownNone(namespace) {
+		return nil, nil
+	}
+	list, err := l.kube.CoreV1().LimitRanges(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	items := make([]*corev1.LimitRange, len(list.Items))
+	for i := range list.Items {
+		items[i] = &list.Items[i]
+	}
+	if len(items) == 0 {
+		l.remember(namespace)
+	}
+	return items, nil
+}
+
+func (l *limitRanger) knownNone(namespace string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Before(l.none[namespace])
+}
+
+// remember is not called for a namespace whose limits are just being written.
+func (l *limitRanger) remember(namespace string) {
+	if l.cache.synced == nil || !l.cache.synced() || l.cache.stale() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.none) >= maxRemembered {
+		clear(l.none)
+	}
+	l.none[namespace] = time.Now().Add(noLimitsFor)
+}
+
+func (l *limitRanger) forget(namespace string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.none, namespace)
+}
+
+// fillLimits gives each container the default requests and limits, and says so in an annotation.
+func fillLimits(pod *corev1.Pod, r *corev1.LimitRange) {
+	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
+	for _, item := range r.Spec.Limits {
+		if item.Type != corev1.LimitTypeContainer {
+			continue
+		}
+		for name, q := range item.DefaultRequest {
+			requests[name] = q.DeepCopy()
+		}
+		for name, q := range item.Default {
+			limits[name] = q.DeepCopy()
+		}
+	}
+	var notes []string
+	fill := func(c *corev1.Container, kind string) {
+		note := func(names []string, what string) {
+			if len(names) > 0 {
+				notes = append(notes, fmt.Sprintf("%s %s for %s %s", strings.Join(names, ", "), what, kind, c.Name))
+			}
+		}
+		note(fillList(&c.Resources.Requests, requests), "request")
+		note(fillList(&c.Resources.Limits, limits), "limit")
+	}
+	for i := range pod.Spec.Containers {
+		fill(&pod.Spec.Containers[i], "container")
+	}
+	for i := range pod.Spec.InitContainers {
+		fill(&pod.Spec.InitContainers[i], "init container")
+	}
+	if len(notes) == 0 {
+		return
+	}
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	pod.Annotations[limitRangerAnnotation] = "LimitRanger plugin set: " + strings.Join(notes, "; ")
+}
+
+// fillList adds what is missing, and returns its names in order.
+func fillList(list *corev1.ResourceList, standard corev1.ResourceList) []string {
+	var added []string
+	for name, q := range standard {
+		if _, found := (*list)[name]; found {
+			continue
+		}
+		if *list == nil {
+			*list = corev1.ResourceList{}
+		}
+		(*list)[name] = q.DeepCopy()
+		added = append(added, string(name))
+	}
+	sort.Strings(added)
+	return added
+}

@@ -1,0 +1,116 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+// taintNodes gives every new node the not-ready taint, which is taken away by whoever finds it ready.
+type taintNodes struct{ *admission.Handler }
+
+var _ admission.MutationInterface = &taintNodes{}
+
+func newTaintNodes() *taintNodes { return &taintNodes{admission.NewHandler(admission.Create)} }
+
+// Admit adds the taint, unless the node brings it.
+func (t *taintNodes) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if !about(a, corev1.Resource("nodes")) {
+		return nil
+	}
+	node, ok := a.GetObject().(*corev1.Node)
+	if !ok {
+		return admission.NewForbidden(a, errUnexpected(a))
+	}
+	notReady := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
+	for _, taint := range node.Spec.Taints {
+		if taint.MatchTaint(&notReady) {
+			return nil
+		}
+	}
+	node.Spec.Taints = append(node.Spec.Taints, notReady)
+	return nil
+}
+
+// topologyLabels copies where a node is to the pods on it, so that containers can read it.
+type topologyLabels struct {
+	*admission.Handler
+	client
+	cache  cached
+	lister corelisters.NodeLister
+}
+
+var (
+	_ admission.MutationInterface                  = &topologyLabels{}
+	_ initializer.WantsExternalKubeInformerFactory = &topologyLabels{}
+	_ initializer.WantsExternalKubeClientSet       = &topologyLabels{}
+)
+
+func newTopologyLabels() *topologyLabels {
+	return &topologyLabels{Handler: admission.NewHandler(admission.Create)}
+}
+
+// SetExternalKubeInformerFactory takes the shared caches.
+func (t *topologyLabels) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
+	informer := f.Core().V1().Nodes()
+	t.lister, t.cache.synced = informer.Lister(), informer.Informer().HasSynced
+}
+
+// Admit labels bindings, from which the pod gets the labels, and pods that are made with a node.
+func (t *topologyLabels) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	switch obj := a.GetObject().(type) {
+	case *corev1.Binding:
+		if obj.Target.Kind != "" && obj.Target.Kind != "Node" {
+			return nil
+		}
+		return t.label(ctx, &obj.ObjectMeta, obj.Target.Name)
+	case *corev1.Pod:
+		if about(a, corev1.Resource("pods")) {
+			return t.label(ctx, &obj.ObjectMeta, obj.Spec.NodeName)
+		}
+	}
+	return nil
+}
+
+// label leaves objects alone whose node does not exist: binding to it is for others to judge.
+func (t *topologyLabels) label(ctx context.Context, m *metav1.ObjectMeta, nodeName string) error {
+	if nodeName == "" {
+		return nil
+	}
+	node, err := t.node(ctx, nodeName)
+	if err != nil {
+		if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+			return nil
+		}
+		return err
+	}
+	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+		value, found := node.Labels[key]
+		if !found {
+			continue
+		}
+		if m.Labels == nil {
+			m.Labels = map[string]string{}
+		}
+		m.Labels[key] = value
+	}
+	return nil
+}
+
+func (t *topologyLabels) node(ctx context.Context, name string) (*corev1.Node, error) {
+	if !t.cache.stale() {
+		if node, err := t.lister.Get(name); err == nil {
+			return node, nil
+		}
+	}
+	if !validNodeName(name) {
+		return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
+	}
+	return t.kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+}

@@ -1,0 +1,47 @@
+package admission
+
+import (
+	"io"
+
+	"k8s.io/apiserver/pkg/admission"
+)
+
+// Names of the plugins.
+const (
+	LimitRanger                  = "LimitRanger"
+	ServiceAccount               = "ServiceAccount"
+	TaintNodesByCondition        = "TaintNodesByCondition"
+	Priority                     = "Priority"
+	DefaultTolerationSeconds     = "DefaultTolerationSeconds"
+	DefaultStorageClass          = "DefaultStorageClass"
+	StorageObjectInUseProtection = "StorageObjectInUseProtection"
+	PersistentVolumeClaimResize  = "PersistentVolumeClaimResize"
+	RuntimeClass                 = "RuntimeClass"
+	PodTopologyLabels            = "PodTopologyLabels"
+	ResourceQuota                = "ResourceQuota"
+)
+
+// Order is the order in which the plugins run; quota comes last, since it books what the others let pass.
+var Order = []string{
+	LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, DefaultStorageClass,
+	StorageObjectInUseProtection, PersistentVolumeClaimResize, RuntimeClass, PodTopologyLabels, ResourceQuota,
+}
+
+// Register makes the plugins known by their names.
+func Register(plugins *admission.Plugins) {
+	for name, build := range map[string]func() (admission.Interface, error){
+		LimitRanger:                  func() (admission.Interface, error) { return newLimitRanger(), nil },
+		ServiceAccount:               func() (admission.Interface, error) { return newServiceAccount(), nil },
+		TaintNodesByCondition:        func() (admission.Interface, error) { return newTaintNodes(), nil },
+		Priority:                     func() (admission.Interface, error) { return newPriority(), nil },
+		DefaultTolerationSeconds:     func() (admission.Interface, error) { return newTolerationSeconds(), nil },
+		DefaultStorageClass:          func() (admission.Interface, error) { return newDefaultClass(), nil },
+		StorageObjectInUseProtection: func() (admission.Interface, error) { return newProtection(), nil },
+		PersistentVolumeClaimResize:  func() (admission.Interface, error) { return newResize(), nil },
+		RuntimeClass:                 func() (admission.Interface, error) { return newRuntimeClass(), nil },
+		PodTopologyLabels:            func() (admission.Interface, error) { return newTopologyLabels(), nil },
+		ResourceQuota:                newQuota,
+	} {
+		plugins.Register(name, func(io.Reader) (admission.Interface, error) { return build() })
+	}
+}

@@ -1,0 +1,188 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/informers"
+	schedulinglisters "k8s.io/client-go/listers/scheduling/v1"
+
+	"github.com/berthproject/berth/apiserver/rules"
+)
+
+var priorityClasses = schedulingv1.Resource("priorityclasses")
+
+// priority resolves the class of a pod.
+type priority struct {
+	*admission.Handler
+	client
+	cache  cached
+	lister schedulinglisters.PriorityClassLister
+}
+
+var (
+	_ admission.MutationInterface                  = &priority{}
+	_ admission.ValidationInterface                = &priority{}
+	_ initializer.WantsExternalKubeInformerFactory = &priority{}
+	_ initializer.WantsExternalKubeClientSet       = &priority{}
+)
+
+func newPriority() *priority {
+	return &priority{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
+}
+
+// SetExternalKubeInformerFactory takes the shared caches.
+func (p *priority) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
+	informer := f.Scheduling().V1().PriorityClasses()
+	p.lister, p.cache.synced = informer.Lister(), informer.Informer().HasSynced
+}
+
+// Admit sets priority and preemption policy of a new pod, and keeps them on updates that leave them out.
+func (p *priority) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if !about(a, corev1.Resource("pods")) || a.GetOperation() == admission.Delete {
+		return nil
+	}
+	pod, ok := a.GetObject().(*corev1.Pod)
+	if !ok {
+		return apierrors.NewBadRequest("resource was marked with kind Pod but was unable to be converted")
+	}
+	if a.GetOperation() == admission.Create {
+		return p.resolve(ctx, a, pod)
+	}
+	old, ok := a.GetOldObject().(*corev1.Pod)
+	if !ok {
+		return apierrors.NewBadRequest("resource was marked with kind Pod but was unable to be converted")
+	}
+	if pod.Spec.Priority == nil {
+		pod.Spec.Priority = old.Spec.Priority
+	}
+	if pod.Spec.PreemptionPolicy == nil {
+		pod.Spec.PreemptionPolicy = old.Spec.PreemptionPolicy
+	}
+	return nil
+}
+
+func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *corev1.Pod) error {
+	class, err := p.classOf(ctx, a, pod)
+	if err != nil {
+		return err
+	}
+	if given := pod.Spec.Priority; given != nil && *given != class.Value {
+		return admission.NewForbidden(a, fmt.Errorf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *given, class.Value))
+	}
+	pod.Spec.PriorityClassName = class.Name
+	value := class.Value
+	pod.Spec.Priority = &value
+	if class.PreemptionPolicy == nil {
+		return nil
+	}
+	policy := *class.PreemptionPolicy
+	if given := pod.Spec.PreemptionPolicy; given != nil && *given != policy {
+		return admission.NewForbidden(a, fmt.Errorf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *given, policy))
+	}
+	pod.Spec.PreemptionPolicy = &policy
+	return nil
+}
+
+// classOf finds the class that the pod names, or else the default one, or else one of value 0 without a name.
+func (p *priority) classOf(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*schedulingv1.PriorityClass, error) {
+	name := pod.Spec.PriorityClassName
+	if name == "" {
+		class, err := p.defaultClass(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("failed to get default priority class: %w", err)
+		}
+		if class == nil {
+			preempt := corev1.PreemptLowerPriority
+			class = &schedulingv1.PriorityClass{PreemptionPolicy: &preempt}
+		}
+		return class, nil
+	}
+	class, err := p.get(ctx, name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, admission.NewForbidden(a, fmt.Errorf("no PriorityClass with name %v was found", name))
+	case err != nil:
+		return nil, fmt.Errorf("failed to get PriorityClass with name %s: %w", name, err)
+	}
+	return class, nil
+}
+
+// get asks the store if the cache has no such class, or is too old to be believed.
+func (p *priority) get(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
+	if !p.cache.stale() {
+		if class, err := p.lister.Get(name); err == nil {
+			return class, nil
+		}
+	}
+	return p.kube.SchedulingV1().PriorityClasses().Get(ctx, name, metav1.GetOptions{})
+}
+
+// defaultClass is nil if there is none; of several, which a race can make, the lowest counts.
+func (p *priority) defaultClass(ctx context.Context) (*schedulingv1.PriorityClass, error) {
+	var all []*schedulingv1.PriorityClass
+	if p.cache.stale() {
+		list, err := p.kube.SchedulingV1().PriorityClasses().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	} else {
+		var err error
+		if all, err = p.lister.List(labels.Everything()); err != nil {
+			return nil, err
+		}
+	}
+	var lowest *schedulingv1.PriorityClass
+	for _, class := range all {
+		if class.GlobalDefault && (lowest == nil || class.Value < lowest.Value || (class.Value == lowest.Value && class.Name < lowest.Name)) {
+			lowest = class
+		}
+	}
+	return lowest, nil
+}
+
+// Validate refuses a second default class and the deletion of system classes.
+func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if !about(a, priorityClasses) {
+		return nil
+	}
+	defer p.cache.note()
+	if a.GetOperation() == admission.Delete {
+		return keepSystemClasses(a)
+	}
+	class, ok := a.GetObject().(*schedulingv1.PriorityClass)
+	if !ok {
+		return apierrors.NewBadRequest("resource was marked with kind PriorityClass but was unable to be converted")
+	}
+	if !class.GlobalDefault {
+		return nil
+	}
+	before, err := p.defaultClass(ctx)
+	if err != nil {
+		return fmt.Errorf("failed to get default priority class: %w", err)
+	}
+	if before != nil && (a.GetOperation() == admission.Create || before.Name != class.Name) {
+		return admission.NewForbidden(a, fmt.Errorf("PriorityClass %v is already marked as global default", before.Name))
+	}
+	return nil
+}
+
+func keepSystemClasses(a admission.Attributes) error {
+	for _, system := range rules.SystemPriorityClasses() {
+		if a.GetName() == system.Name {
+			return admission.NewForbidden(a, errors.New("this is a system priority class and cannot be deleted"))
+		}
+	}
+	return nil
+}

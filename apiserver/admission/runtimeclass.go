@@ -1,0 +1,130 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/informers"
+	nodelisters "k8s.io/client-go/listers/node/v1"
+)
+
+var errOtherOverhead = errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+
+// runtimeClass adds to a pod what running its class costs and where the class can run.
+type runtimeClass struct {
+	*admission.Handler
+	client
+	cache  cached
+	lister nodelisters.RuntimeClassLister
+}
+
+var (
+	_ admission.MutationInterface                  = &runtimeClass{}
+	_ admission.ValidationInterface                = &runtimeClass{}
+	_ initializer.WantsExternalKubeInformerFactory = &runtimeClass{}
+	_ initializer.WantsExternalKubeClientSet       = &runtimeClass{}
+)
+
+func newRuntimeClass() *runtimeClass {
+	return &runtimeClass{Handler: admission.NewHandler(admission.Create)}
+}
+
+// SetExternalKubeInformerFactory takes the shared caches.
+func (r *runtimeClass) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
+	informer := f.Node().V1().RuntimeClasses()
+	r.lister, r.cache.synced = informer.Lister(), informer.Informer().HasSynced
+}
+
+// Admit sets overhead, node selector and tolerations of a new pod.
+func (r *runtimeClass) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	pod, ok := a.GetObject().(*corev1.Pod)
+	if !ok || !about(a, corev1.Resource("pods")) {
+		return nil
+	}
+	class, err := r.classOf(ctx, a, pod)
+	if err != nil || class == nil {
+		return err
+	}
+	if class.Overhead != nil {
+		if pod.Spec.Overhead != nil && !equality.Semantic.DeepEqual(class.Overhead.PodFixed, pod.Spec.Overhead) {
+			return admission.NewForbidden(a, errOtherOverhead)
+		}
+		pod.Spec.Overhead = class.Overhead.PodFixed.DeepCopy()
+	}
+	if class.Scheduling == nil {
+		return nil
+	}
+	for key, value := range class.Scheduling.NodeSelector {
+		if given, found := pod.Spec.NodeSelector[key]; found && given != value {
+			return admission.NewForbidden(a, fmt.Errorf("conflict: runtimeClass.Scheduling.NodeSelector[%s] = %s; pod.Spec.NodeSelector[%s] = %s", key, value, key, given))
+		}
+		if pod.Spec.NodeSelector == nil {
+			pod.Spec.NodeSelector = map[string]string{}
+		}
+		pod.Spec.NodeSelector[key] = value
+	}
+	for _, t := range class.Scheduling.Tolerations {
+		if !tolerates(pod.Spec.Tolerations, t) {
+			pod.Spec.Tolerations = append(pod.Spec.Tolerations, t)
+		}
+	}
+	return nil
+}
+
+func tolerates(list []corev1.Toleration, t corev1.Toleration) bool {
+	for _, given := range list {
+		if equality.Semantic.DeepEqual(given, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// Validate refuses an overhead that is not the class's own.
+func (r *runtimeClass) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	pod, ok := a.GetObject().(*corev1.Pod)
+	if !ok || !about(a, corev1.Resource("pods")) {
+		return nil
+	}
+	class, err := r.classOf(ctx, a, pod)
+	switch {
+	case err != nil:
+		return err
+	case class == nil || class.Overhead == nil:
+		if pod.Spec.Overhead != nil {
+			return admission.NewForbidden(a, errors.New("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"))
+		}
+	case pod.Spec.Overhead == nil || !equality.Semantic.DeepEqual(class.Overhead.PodFixed, pod.Spec.Overhead):
+		return admission.NewForbidden(a, errOtherOverhead)
+	}
+	return nil
+}
+
+// classOf is nil for pods without a class.
+func (r *runtimeClass) classOf(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*nodev1.RuntimeClass, error) {
+	if pod.Spec.RuntimeClassName == nil || !validNodeName(*pod.Spec.RuntimeClassName) {
+		return nil, nil
+	}
+	name := *pod.Spec.RuntimeClassName
+	if !r.cache.stale() {
+		if class, err := r.lister.Get(name); err == nil {
+			return class, nil
+		}
+	}
+	class, err := r.kube.NodeV1().RuntimeClasses().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, admission.NewForbidden(a, fmt.Errorf("pod rejected: RuntimeClass %q not found", name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return class, nil
+}

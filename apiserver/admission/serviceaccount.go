@@ -1,0 +1,213 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/apiserver/pkg/storage/names"
+	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+const (
+	defaultAccount    = "default"
+	tokenVolumePrefix = "kube-api-access-"
+	tokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// tokenSeconds is an hour and seven seconds: the odd figure marks tokens that nobody asked for.
+	tokenSeconds = 3607
+	tokenMode    = int32(0o644)
+	rootCAConfig = "kube-root-ca.crt"
+	// accountTries wait for the account of a namespace that was made a moment ago.
+	accountTries = 10
+	accountPause = 100 * time.Millisecond
+)
+
+// serviceAccount gives each pod an account that exists, and a volume with its token.
+type serviceAccount struct {
+	*admission.Handler
+	client
+	cache  cached
+	lister corelisters.ServiceAccountLister
+}
+
+var (
+	_ admission.MutationInterface                  = &serviceAccount{}
+	_ admission.ValidationInterface                = &serviceAccount{}
+	_ initializer.WantsExternalKubeInformerFactory = &serviceAccount{}
+	_ initializer.WantsExternalKubeClientSet       = &serviceAccount{}
+)
+
+func newServiceAccount() *serviceAccount {
+	return &serviceAccount{Handler: admission.NewHandler(admission.Create)}
+}
+
+// SetExternalKubeInformerFactory takes the shared caches.
+func (s *serviceAccount) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
+	informer := f.Core().V1().ServiceAccounts()
+	s.lister, s.cache.synced = informer.Lister(), informer.Informer().HasSynced
+}
+
+// Admit names the account, mounts its token and takes over its pull secrets.
+// Mirrors of static pods have no account.
+func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	pod, ok := a.GetObject().(*corev1.Pod)
+	if !ok || !about(a, corev1.Resource("pods")) {
+		return nil
+	}
+	if isMirror(pod) {
+		return s.Validate(ctx, a, o)
+	}
+	if pod.Spec.ServiceAccountName == "" {
+		pod.Spec.ServiceAccountName = defaultAccount
+	}
+	// The old name of the field says the same.
+	pod.Spec.DeprecatedServiceAccount = pod.Spec.ServiceAccountName
+	account, err := s.get(ctx, a.GetNamespace(), pod.Spec.ServiceAccountName)
+	if err != nil {
+		return admission.NewForbidden(a, fmt.Errorf("error looking up service account %s/%s: %w", a.GetNamespace(), pod.Spec.ServiceAccountName, err))
+	}
+	if automounts(account, pod) {
+		mountToken(pod)
+	}
+	if len(pod.Spec.ImagePullSecrets) == 0 {
+		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, account.ImagePullSecrets...)
+	}
+	return nil
+}
+
+// Validate checks that the account exists, and that mirrors use none.
+func (s *serviceAccount) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	pod, ok := a.GetObject().(*corev1.Pod)
+	if !ok || !about(a, corev1.Resource("pods")) {
+		return nil
+	}
+	if isMirror(pod) {
+		return validateMirror(a, pod)
+	}
+	if _, err := s.get(ctx, a.GetNamespace(), pod.Spec.ServiceAccountName); err != nil {
+		return admission.NewForbidden(a, fmt.Errorf("error looking up service account %s/%s: %w", a.GetNamespace(), pod.Spec.ServiceAccountName, err))
+	}
+	return nil
+}
+
+func isMirror(pod *corev1.Pod) bool {
+	_, found := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	return found
+}
+
+func validateMirror(a admission.Attributes, pod *corev1.Pod) error {
+	if pod.Spec.ServiceAccountName != "" {
+		return admission.NewForbidden(a, errors.New("a mirror pod may not reference service accounts"))
+	}
+	for _, v := range pod.Spec.Volumes {
+		if v.Secret != nil {
+			return admission.NewForbidden(a, errors.New("a mirror pod may not reference secrets"))
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for _, source := range v.Projected.Sources {
+			if source.ServiceAccountToken != nil {
+				return admission.NewForbidden(a, errors.New("a mirror pod may not use ServiceAccountToken volume projections"))
+			}
+		}
+	}
+	return nil
+}
+
+// get waits a little for the default account, which is made after its namespace.
+func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	tries := 1
+	if name == defaultAccount {
+		tries = accountTries
+	}
+	for i := range tries {
+		if i > 0 {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(accountPause):
+			}
+		}
+		if !s.cache.stale() {
+			if account, err := s.lister.ServiceAccounts(namespace).Get(name); err == nil {
+				return account, nil
+			}
+		}
+		account, err := s.kube.CoreV1().ServiceAccounts(namespace).Get(ctx, name, metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			return account, err
+		}
+	}
+	return nil, apierrors.NewNotFound(corev1.Resource("serviceaccounts"), name)
+}
+
+// automounts: the pod's word counts before the account's; silence means yes.
+func automounts(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
+	if pod.Spec.AutomountServiceAccountToken != nil {
+		return *pod.Spec.AutomountServiceAccountToken
+	}
+	return account.AutomountServiceAccountToken == nil || *account.AutomountServiceAccountToken
+}
+
+// mountToken mounts the token into each container that has nothing at its place.
+func mountToken(pod *corev1.Pod) {
+	name, taken := "", map[string]bool{}
+	for _, v := range pod.Spec.Volumes {
+		taken[v.Name] = true
+		if name == "" && strings.HasPrefix(v.Name, tokenVolumePrefix) {
+			name = v.Name
+		}
+	}
+	exists := name != ""
+	for name == "" || (!exists && taken[name]) {
+		name = names.SimpleNameGenerator.GenerateName(tokenVolumePrefix)
+	}
+	mount := corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: tokenPath}
+	needed := mountInto(pod.Spec.InitContainers, mount)
+	needed = mountInto(pod.Spec.Containers, mount) || needed
+	if needed && !exists {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: tokenSource()})
+	}
+}
+
+func mountInto(containers []corev1.Container, mount corev1.VolumeMount) bool {
+	added := false
+next:
+	for i := range containers {
+		for _, m := range containers[i].VolumeMounts {
+			if m.MountPath == tokenPath {
+				continue next
+			}
+		}
+		containers[i].VolumeMounts = append(containers[i].VolumeMounts, mount)
+		added = true
+	}
+	return added
+}
+
+// tokenSource is the token, the certificate of the server, and the name of the namespace.
+func tokenSource() corev1.VolumeSource {
+	mode, seconds := tokenMode, int64(tokenSeconds)
+	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		DefaultMode: &mode,
+		Sources: []corev1.VolumeProjection{
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &seconds}},
+			{ConfigMap: &corev1.ConfigMapProjection{
+				LocalObjectReference: corev1.LocalObjectReference{Name: rootCAConfig},
+				Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
+			}},
+			{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
+				Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"},
+			}}}},
+		},
+	}}
+}
