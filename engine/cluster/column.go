@@ -37,6 +37,13 @@ type limits struct {
 	manyDomains int
 }
 
+// Tune sets the sizes at which structures change, for tests and measurements:
+// from how many domains of up to how many nodes on a column is fine, and from how many
+// domains on a minimum is kept. It must come before anything is asked for.
+func (x *Index) Tune(fineDomains, fineNodes, manyDomains int) {
+	x.limits = limits{fineDomains, fineNodes, manyDomains}
+}
+
 func newColumn(key string, l *limits) *Column {
 	return &Column{Key: key, limits: l, Fine: key == "", values: map[string]int32{}, names: []string{""}, Members: make([][]NodeID, 1)}
 }
@@ -115,6 +122,9 @@ func (c *Column) judge() uint64 {
 	c.Fine = fine
 	return 1
 }
+
+// HasEmpty says whether the empty value is one of the domains.
+func (c *Column) HasEmpty() bool { return c.values["="] != 0 }
 
 // Column returns the column of a label key.
 func (x *Index) Column(key string) *Column {

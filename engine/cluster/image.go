@@ -44,6 +44,15 @@ func (s *State) ImageSize(name string) int64 {
 	return sp.size
 }
 
+// ImageSpread is ImageNodes and ImageSize at once.
+func (s *State) ImageSpread(name string) (nodes int, size int64) {
+	sp, ok := s.images.get(name)
+	if ok && sp.first == "" {
+		sp.size = s.ImageSize(name)
+	}
+	return sp.nodes, sp.size
+}
+
 // HasImage says whether the node has an image under the normalised name.
 func (n *NodeInfo) HasImage(name string) bool {
 	_, has := imageOn(n.Model, name)

@@ -19,6 +19,27 @@ func (s *State) Nominated(id NodeID) []*model.Pod {
 // AnyNominated says whether a pod is nominated to any node, known or not.
 func (s *State) AnyNominated() bool { return s.nominated.len() > 0 }
 
+// AnyAhead says whether another pod than the one of the uid, of at least the
+// given priority, is nominated to a node that is known.
+func (s *State) AnyAhead(uid string, priority int32) bool {
+	if s.nominated.len() == 0 {
+		return false
+	}
+	for i := range s.nominated.shards {
+		for node, list := range s.nominated.shards[i].m { // any; the order does not matter
+			if _, known := s.ids.get(node); !known {
+				continue
+			}
+			for _, p := range list {
+				if p.UID != uid && p.Spec.Priority >= priority {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // NominatedNodes are the names of nodes, known or not, to which pods are
 // nominated, sorted.
 func (s *State) NominatedNodes() []string { return s.nominated.keys() }

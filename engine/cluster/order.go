@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -10,6 +11,7 @@ import (
 type order struct {
 	ranks   []int32  // by NodeID
 	byRank  []NodeID // -1: a hole
+	keys    []uint64 // by rank, kept in holes
 	waiting []NodeID // added, without rank yet
 	version uint64
 }
@@ -53,10 +55,32 @@ func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
 		byRank = append(byRank, o.waiting...)
 		slices.SortFunc(byRank, compare)
 	}
+	o.keys = o.keys[:0]
 	for r, id := range byRank {
 		o.ranks[id] = int32(r)
+		o.keys = append(o.keys, x.state.nodes[id].Key)
 	}
 	o.byRank, o.waiting = byRank, nil
 	o.version++
 	return o.ranks, o.byRank, o.version
+}
+
+// AtRank is the node of a rank, -1 where there is none. Ranks must have been
+// called since a node came.
+func (x *Index) AtRank(r int32) NodeID { return x.order.byRank[r] }
+
+// RankFrom is the first rank whose key is not before a point on the circle; the
+// number of ranks when there is none. Keys being hashes, the place is guessed from the
+// point and sought from there.
+func (x *Index) RankFrom(point uint64) int32 {
+	keys := x.order.keys
+	hi, _ := bits.Mul64(point, uint64(len(keys)))
+	r := int(hi)
+	for r < len(keys) && keys[r] < point {
+		r++
+	}
+	for r > 0 && keys[r-1] >= point {
+		r--
+	}
+	return int32(r)
 }

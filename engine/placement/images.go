@@ -13,7 +13,7 @@ const (
 // counts the more, the more nodes have it, so that pods do not pile up on the
 // one node that pulled first.
 func (a *attempt) scoreImages() scoring {
-	nodes := float64(len(a.sites))
+	nodes := float64(a.state.NumNodes())
 	worth := make([]int64, len(a.pod.Spec.Images))
 	for i, name := range a.pod.Spec.Images {
 		spread := float64(a.state.ImageNodes(name)) / nodes

@@ -1,0 +1,192 @@
+package placement
+
+import (
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Engine is the fast path: it decides what Evaluate decides, node, total,
+// number of feasible nodes and histogram of reasons, at a cost in what has changed since
+// it last saw a pod of the same shape rather than in the size of the cluster.
+//
+// A pod is reduced to its shape: what placement reads of it. A shape seen for
+// the first time is decided by a scan over the rows of the cluster's Index. One
+// that is seen again soon gets a view: the nodes in buckets of all that is equal for
+// a whole group of them. Normalisation, minima and domain verdicts are computed
+// from the buckets at each decision, so there is nothing that could drift.
+//
+// What the fast path does not cover goes to the plain path: volumes, malformed
+// parts, nominated pods in play, and profiles whose rules stand in an order of their own.
+// An Engine belongs to one State and is used by whoever owns that.
+type Engine struct {
+	state   *cluster.State
+	index   *cluster.Index
+	profile *Profile
+	seed    uint64
+	rules   ruleTable
+
+	epoch    uint64 // of the index, that all below belongs to
+	specs    map[*model.PodSpec]*specShapes
+	shapes   int
+	clock    uint64 // decisions
+	views    []*view
+	room     int // bytes that views may take
+	taken    int
+	keep     int // shapes that are kept
+	tidy     int // size of the index at which it is reset
+	tune     tuning
+	scratch  scratch
+	counters Counters
+}
+
+// Counters are how many decisions were made in which way.
+type Counters struct {
+	Plain, Narrow, Scanned, Viewed, Built int
+}
+
+// tuning is when to do what; it changes the cost of decisions, not decisions.
+type tuning struct {
+	// behind: a view with more log entries to read than 1/behind of the nodes is
+	// bypassed by a scan.
+	behind int
+	// least: so many log entries are always read.
+	least int
+	// A set of node ranks is a list up to 1/sets of the nodes, or listed if that is
+	// more, and bits beyond.
+	sets, listed int
+}
+
+// NewEngine makes an engine for a state. The seed decides between nodes of equal
+// total, as in Evaluate.
+func NewEngine(s *cluster.State, p *Profile, seed uint64) *Engine {
+	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
+		room: 64 << 20, keep: 8192, tidy: 1 << 16, tune: tuning{behind: 3, least: 16, sets: 32, listed: 16}}
+	e.rules = tableOf(&p.cfg)
+	e.forget()
+	return e
+}
+
+// SetRoom limits the memory, in bytes, that views may take together.
+func (e *Engine) SetRoom(bytes int) { e.room = bytes }
+
+// Counters are how many decisions were made in which way so far.
+func (e *Engine) Counters() Counters { return e.counters }
+
+// forget drops all shapes.
+func (e *Engine) forget() {
+	e.epoch = e.index.Epoch
+	e.specs = map[*model.PodSpec]*specShapes{}
+	e.shapes, e.views, e.taken = 0, nil, 0
+}
+
+// Gate says why a pod must not be tried yet; nil when it may.
+func (e *Engine) Gate(pod *model.Pod) *decision.Verdict { return e.profile.Gate(e.state, pod) }
+
+// Decide decides about a pod and overwrites out with the summary of it, using
+// the room that out.Counts has.
+func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
+	e.clock++
+	*out = decision.Summary{Counts: out.Counts[:0], Revision: e.state.Revision(), Nodes: e.state.NumNodes()}
+	if e.index.Size() > e.tidy {
+		e.index.Reset()
+		e.tidy = max(1<<16, 2*e.tidy, 4*e.index.Size())
+	}
+	if !e.covers(pod) {
+		e.plainly(pod, out)
+		return
+	}
+	sh := e.shapeOf(pod)
+	switch {
+	case sh.plain || sh.odd():
+		e.plainly(pod, out)
+	case sh.narrowed:
+		e.decideNarrow(sh, pod, out)
+	default:
+		e.decideShape(sh, pod, out)
+	}
+}
+
+// covers says whether the fast path knows all that matters to the pod, as far
+// as that can be said before its shape is known.
+func (e *Engine) covers(pod *model.Pod) bool {
+	s := pod.Spec
+	return e.rules.covered && out(pod) && s.SchedulerName == e.profile.cfg.Name &&
+		len(s.Claims) == 0 && len(s.Disks) == 0 && len(s.Inline) == 0 && len(s.Faults) == 0 && len(s.Features) == 0 &&
+		len(s.Gates) == 0 && len(s.ResourceClaims) == 0 && s.SchedulingGroup == "" &&
+		e.state.NumNodes() > 0 && !e.state.AnyAhead(pod.UID, s.Priority)
+}
+
+// out says whether a pod is simply waiting: not bound, nominated, finished or deleted.
+func out(pod *model.Pod) bool {
+	return pod.NodeName == "" && pod.Nominated == "" && !pod.Finished() && !pod.Deleting
+}
+
+func (e *Engine) plainly(pod *model.Pod, out *decision.Summary) {
+	e.counters.Plain++
+	summarize(Evaluate(e.state, e.profile, e.seed, pod), e.state.NumNodes(), out)
+}
+
+// decideShape decides by the shape's view where that is worth while, else by a scan.
+func (e *Engine) decideShape(sh *shape, pod *model.Pod, out *decision.Summary) {
+	e.enter(sh, pod)
+	v := e.viewFor(sh)
+	var buckets []bucket
+	if v != nil {
+		e.counters.Viewed++
+		buckets = v.buckets
+	} else {
+		e.counters.Scanned++
+		buckets = e.scan(sh)
+	}
+	best := e.walk(sh, buckets, v)
+	out.Feasible = best.feasible
+	if best.feasible == 0 {
+		out.Outcome = decision.Infeasible
+		fails := e.scratch.fails
+		if v != nil {
+			fails = v.fails
+		}
+		e.explain(sh, fails, buckets, out)
+		return
+	}
+	out.Outcome, out.Total = decision.Scheduled, best.total
+	out.Choice = e.state.Node(best.node).Model.Name
+}
+
+// ruleTable is what the fast path reads of a profile.
+type ruleTable struct {
+	covered                bool
+	filters                decision.RuleSet
+	narrows                bool                     // NodeAffinity may narrow the search
+	weights                [decision.NumRules]int64 // 0: does not score
+	plainFit, plainBalance bool                     // cpu and memory alone, LeastAllocated
+	top                    int64                    // the most that a node's own part can be
+}
+
+// order is the order in which the fast path judges; a profile may leave rules
+// out, but not change it.
+func tableOf(c *Config) ruleTable {
+	t := ruleTable{covered: true}
+	last := decision.NoRule
+	for _, r := range c.Filter {
+		t.covered = t.covered && r > last
+		last = r
+		t.filters = t.filters.With(r)
+	}
+	for _, r := range c.PreFilter {
+		t.narrows = t.narrows || r == decision.NodeAffinity
+	}
+	for _, w := range c.Score {
+		t.weights[w.Rule] = w.Weight
+	}
+	t.plainFit = c.Fit.Strategy == LeastAllocated && cpuAndMemory(c.Fit.Resources)
+	t.plainBalance = cpuAndMemory(c.Balanced)
+	t.top = 100 * (t.weights[decision.NodeResourcesFit] + t.weights[decision.NodeResourcesBalancedAllocation])
+	t.covered = t.covered && t.top < 1<<15
+	return t
+}
+
+func cpuAndMemory(rs []ResourceWeight) bool {
+	return len(rs) == 2 && rs[0] == ResourceWeight{"cpu", 1} && rs[1] == ResourceWeight{"memory", 1}
+}

@@ -1,0 +1,223 @@
+package placement
+
+import (
+	"math"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// fail is why a node is out by itself: 0 when it is not, a negative number of
+// explainStatic, or what it is short of: a bit for each resource in the order of the
+// fit rule, and fitUnresolvable.
+type fail int32
+
+const (
+	shortPods fail = 1 << iota
+	shortCPU
+	shortMemory
+	shortEphemeral
+	shortScalar // and up, one bit each
+)
+
+const (
+	fitUnresolvable fail = 1 << 30
+	maxScalars           = 24
+)
+
+// nodeScore is the pod's side of a node's own part of the score.
+type nodeScore struct {
+	fits           bool // NodeResourcesFit filters
+	want           model.Requests
+	fit            int64 // weights
+	balance        int64
+	ownCPU, ownMem int64               // as the fit score counts them
+	raw            []func(*site) int64 // the rules themselves where columns do not do
+	weights        []int64
+}
+
+// compileScore compiles what depends on the use of a node: fit and its scores.
+func (c *compiling) compileScore() {
+	t, s := &c.e.rules, &c.score
+	if t.filters.Has(decision.NodePorts) {
+		c.ports = c.spec.Ports
+	}
+	s.fits, s.want = t.filters.Has(decision.NodeResourcesFit), c.spec.Requests
+	if s.fits {
+		c.scalars = c.a.filteredScalars()
+		c.plain = c.plain || len(c.scalars) > maxScalars
+	}
+	fit, balance := t.weights[decision.NodeResourcesFit], t.weights[decision.NodeResourcesBalancedAllocation]
+	if fit > 0 && t.plainFit {
+		own := &c.spec.Scoring
+		if c.spec.ScoringSelf != nil {
+			own = c.spec.ScoringSelf
+		}
+		s.fit, s.ownCPU, s.ownMem = fit, own.MilliCPU, own.Memory
+	} else if fit > 0 {
+		s.raw, s.weights = append(s.raw, c.a.scoreFit().raw), append(s.weights, fit)
+	}
+	if balance > 0 && t.plainBalance {
+		if s.want.MilliCPU != 0 || s.want.Memory != 0 {
+			s.balance = balance
+		}
+	} else if b := c.a.scoreBalance(); balance > 0 && b.raw != nil {
+		s.raw, s.weights = append(s.raw, b.raw), append(s.weights, balance)
+	}
+}
+
+// judge says why a node is out by itself.
+func (sh *shape) judge(x *cluster.Index, id cluster.NodeID) fail {
+	if v := sh.static.Values[id]; v < 0 {
+		return fail(v)
+	}
+	for i := range sh.ports {
+		if clash(x.State().Node(id).Ports, &sh.ports[i]) {
+			return fail(failPorts)
+		}
+	}
+	if !sh.score.fits {
+		return 0
+	}
+	r, want := &x.Rows[id], &sh.score.want
+	var f fail
+	if r.Pods+1 > r.AllocPods {
+		f |= shortPods
+	}
+	f |= lacks(shortCPU, want.MilliCPU, r.UsedCPU, r.AllocCPU)
+	f |= lacks(shortMemory, want.Memory, r.UsedMem, r.AllocMem)
+	f |= lacks(shortEphemeral, want.Ephemeral, r.UsedEph, r.AllocEph)
+	for i := range sh.scalars {
+		sc, n := &sh.scalars[i], x.State().Node(id)
+		f |= lacks(shortScalar<<i, sc.Amount, n.Used.Scalar(sc.Name), n.Model.Allocatable.Scalar(sc.Name))
+	}
+	return f
+}
+
+func lacks(bit fail, want, used, have int64) fail {
+	if want <= 0 || want <= have-used {
+		return 0
+	}
+	if want > have {
+		return bit | fitUnresolvable
+	}
+	return bit
+}
+
+// points is a node's own part of the total: fit and balance, by their weights.
+func (sh *shape) points(x *cluster.Index, id cluster.NodeID) int32 {
+	r, s := &x.Rows[id], &sh.score
+	var sum int64
+	if s.fit > 0 {
+		sum = s.fit * leastOfTwo(r, s.ownCPU, s.ownMem)
+	}
+	if s.balance > 0 {
+		sum += s.balance * balanceOfTwo(r, s.want.MilliCPU, s.want.Memory)
+	}
+	if len(s.raw) > 0 {
+		st := siteOf(x.State().Node(id))
+		for i, raw := range s.raw {
+			sum += s.weights[i] * raw(&st)
+		}
+	}
+	return int32(sum)
+}
+
+// leastOfTwo is LeastAllocated over cpu and memory of equal weight.
+func leastOfTwo(r *cluster.Row, cpu, mem int64) int64 {
+	switch {
+	case r.AllocCPU == 0 && r.AllocMem == 0:
+		return 0
+	case r.AllocCPU == 0:
+		return free(r.ScoringMem+mem, r.AllocMem)
+	case r.AllocMem == 0:
+		return free(r.ScoringCPU+cpu, r.AllocCPU)
+	}
+	return (free(r.ScoringCPU+cpu, r.AllocCPU) + free(r.ScoringMem+mem, r.AllocMem)) / 2
+}
+
+// exact is up to where 100 times an amount is exact as a float64, so that a
+// division of floats, cut off, is that of the integers.
+const exact = 1 << 46
+
+func free(used, have int64) int64 {
+	if used > have {
+		return 0
+	}
+	if left := have - used; left < exact && have < exact {
+		return int64(float64(left*100) / float64(have))
+	}
+	return (have - used) * 100 / have
+}
+
+// balanceOfTwo is the balance score over cpu and memory, operation by operation
+// that of scoreBalance.
+func balanceOfTwo(r *cluster.Row, cpu, mem int64) int64 {
+	if r.AllocCPU == 0 || r.AllocMem == 0 {
+		return 50 + (50+100-100)/2
+	}
+	with := evenness(fraction(r.UsedCPU+cpu, r.AllocCPU), fraction(r.UsedMem+mem, r.AllocMem))
+	without := evenness(fraction(r.UsedCPU, r.AllocCPU), fraction(r.UsedMem, r.AllocMem))
+	return 50 + (50+with-without)/2
+}
+
+func evenness(a, b float64) int64 {
+	std := math.Abs((a - b) / 2)
+	return int64(float64((1 - std) * 100))
+}
+
+// read fills in what the shape reads of a node.
+func (sh *shape) read(id cluster.NodeID, v *vector) {
+	*v = vector{}
+	v[slotStatic] = sh.static.Values[id]
+	if sh.mask != nil {
+		v[slotImages] = sh.mask.Values[id]
+	}
+	for i := range sh.columns {
+		v[sh.columns[i].slot] = sh.columns[i].column.IDs[id]
+	}
+	for i := range sh.hard {
+		if h := &sh.hard[i]; h.fine && h.counter.Column.IDs[id] != 0 {
+			v[h.slot] = h.counter.At(id) + 1
+		}
+	}
+	for i := range sh.soft {
+		if t := &sh.soft[i]; t.host {
+			v[t.slot] = t.counter.At(id)
+		}
+	}
+	if sh.hostAt != nil && sh.hostAt.IDs[id] != 0 {
+		v[slotFlags] |= flagHost
+	}
+	sh.readPulls(id, v)
+}
+
+// readPulls fills in what the counters of fine columns mean to the shape.
+func (sh *shape) readPulls(id cluster.NodeID, v *vector) {
+	for i := range sh.affine {
+		if p := &sh.affine[i]; p.slot == 0 {
+			switch {
+			case p.counter.Column.IDs[id] == 0:
+				v[slotFlags] |= flagAffinityLabel
+			case p.counter.At(id) <= 0:
+				v[slotFlags] |= flagAffinityNone
+			}
+		}
+	}
+	for i := range sh.anti {
+		if p := &sh.anti[i]; p.slot == 0 && p.counter.At(id) > 0 {
+			v[slotFlags] |= flagAnti
+		}
+	}
+	for i := range sh.against {
+		if p := &sh.against[i]; p.slot == 0 && p.counter.At(id) > 0 {
+			v[slotFlags] |= flagAgainst
+		}
+	}
+	for i := range sh.draws {
+		if p := &sh.draws[i]; p.slot == 0 {
+			v[slotDraw] += int32(p.weight) * p.counter.At(id)
+		}
+	}
+}

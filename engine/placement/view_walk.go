@@ -1,0 +1,367 @@
+package placement
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// found is the outcome of a walk over buckets.
+type found struct {
+	feasible int
+	total    int64
+	node     cluster.NodeID
+}
+
+// extent is the feasible buckets' extreme raw values.
+type extent struct {
+	soft, preference    int64 // most
+	leastDrawn, drawn   int64
+	leastSpread, spread int64
+	takes               bool // some bucket takes part in soft spreading
+	taking              int  // nodes that do
+}
+
+// walk decides over buckets: verdicts by domain, raw values and their extremes,
+// then totals. v is the view that the buckets are of, nil for a scan's.
+func (e *Engine) walk(sh *shape, buckets []bucket, v *view) found {
+	var out found
+	var ext extent
+	for i := range buckets {
+		b := &buckets[i]
+		if b.count == 0 {
+			continue
+		}
+		if b.verdict = sh.verdict(b); b.verdict != fits {
+			continue
+		}
+		sh.measure(b, &ext, out.feasible == 0)
+		out.feasible += int(b.count)
+	}
+	if out.feasible == 0 {
+		return out
+	}
+	if len(sh.soft) > 0 {
+		e.spreadOut(sh, buckets, &ext)
+	}
+	ahead := int32(0)
+	start := int32(-1)
+	first := true
+	for i := range buckets {
+		b := &buckets[i]
+		if b.count == 0 || b.verdict != fits {
+			continue
+		}
+		most := b.most()
+		total := int64(most) + e.shared(sh, b, &ext)
+		if !first && total < out.total {
+			continue
+		}
+		better := first || total > out.total
+		first = false
+		if v == nil {
+			if better || e.before(b.best, b.ahead, out.node, e.index.Rows[out.node].Key-e.scratch.point) {
+				out.total, out.node = total, b.best
+			}
+			continue
+		}
+		if start < 0 {
+			start = e.index.RankFrom(e.scratch.point)
+		}
+		rank := b.sets[most].next(start)
+		if away := (rank - start + int32(v.size)) % int32(v.size); better || away < ahead {
+			out.total, out.node, ahead = total, e.index.AtRank(rank), away
+		}
+	}
+	return out
+}
+
+// verdict judges a bucket by the rules that count over domains, in their order.
+func (sh *shape) verdict(b *bucket) verdict {
+	for i := range sh.hard {
+		h := &sh.hard[i]
+		at := b.of[h.slot]
+		if at == 0 {
+			return outSpreadLabel
+		}
+		count := int64(at) - 1
+		if !h.fine {
+			count = int64(h.counter.In(at))
+		}
+		least, domains := h.counter.Min()
+		if domains < h.minDomains {
+			least = 0
+		}
+		if count+h.self-int64(least) > h.maxSkew {
+			return outSpread
+		}
+	}
+	if len(sh.affine) > 0 && !sh.reached(b) {
+		return outAffinity
+	}
+	if repelled(sh.anti, b, flagAnti) {
+		return outAnti
+	}
+	if repelled(sh.against, b, flagAgainst) {
+		return outAgainst
+	}
+	return fits
+}
+
+// reached says whether the pods of all affinity terms are within reach. The
+// first pod of a group that is affine to itself may go to any node with all keys.
+func (sh *shape) reached(b *bucket) bool {
+	flags := b.of[slotFlags]
+	if flags&flagAffinityLabel != 0 {
+		return false
+	}
+	none := flags&flagAffinityNone != 0
+	var drawn int64
+	for i := range sh.affine {
+		p := &sh.affine[i]
+		drawn += p.counter.Total
+		if p.slot == 0 {
+			continue
+		}
+		at := b.of[p.slot]
+		if at == 0 {
+			return false
+		}
+		none = none || p.counter.In(at) <= 0
+	}
+	return !none || (drawn == 0 && sh.selfish)
+}
+
+func repelled(list []pull, b *bucket, flag int32) bool {
+	if b.of[slotFlags]&flag != 0 {
+		return true
+	}
+	for i := range list {
+		if p := &list[i]; p.slot != 0 && p.counter.In(b.of[p.slot]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// measure computes a bucket's raw values, but for soft spreading.
+func (sh *shape) measure(b *bucket, ext *extent, first bool) {
+	soft, preference := unpackStatic(b.of[slotStatic])
+	ext.soft, ext.preference = max(ext.soft, soft), max(ext.preference, preference)
+	if len(sh.draws) == 0 {
+		return
+	}
+	b.drawn = int64(b.of[slotDraw])
+	for i := range sh.draws {
+		if p := &sh.draws[i]; p.slot != 0 {
+			b.drawn += p.weight * int64(p.counter.In(b.of[p.slot]))
+		}
+	}
+	if first {
+		ext.leastDrawn, ext.drawn = b.drawn, b.drawn
+	}
+	ext.leastDrawn, ext.drawn = min(ext.leastDrawn, b.drawn), max(ext.drawn, b.drawn)
+}
+
+// spreadOut computes the raw values of soft spreading: the weight of a key
+// follows from how many domains the feasible nodes are in.
+func (e *Engine) spreadOut(sh *shape, buckets []bucket, ext *extent) {
+	sc := &e.scratch
+	sc.sizes = append(sc.sizes[:0], make([]float64, len(sh.soft))...)
+	for len(sc.opened) < len(sh.soft) {
+		sc.opened = append(sc.opened, nil)
+	}
+	for i := range buckets {
+		b := &buckets[i]
+		if b.count == 0 || b.verdict != fits {
+			continue
+		}
+		if b.aside = sh.strict && sh.lacksKey(b); b.aside {
+			continue
+		}
+		ext.taking += int(b.count)
+		for k := range sh.soft {
+			if t := &sh.soft[k]; !t.host && e.open(k, b.of[t.slot]) {
+				sc.sizes[k]++
+			}
+		}
+	}
+	for k := range sh.soft {
+		if sh.soft[k].host {
+			sc.sizes[k] = float64(ext.taking)
+		}
+		sc.sizes[k] = math.Log(sc.sizes[k] + 2)
+	}
+	for i := range buckets {
+		b := &buckets[i]
+		if b.count == 0 || b.verdict != fits || b.aside {
+			continue
+		}
+		b.spread = sh.spreadOf(b, sc.sizes)
+		if !ext.takes {
+			ext.takes, ext.leastSpread, ext.spread = true, b.spread, b.spread
+		}
+		ext.leastSpread, ext.spread = min(ext.leastSpread, b.spread), max(ext.spread, b.spread)
+	}
+}
+
+// open says whether a domain of a soft constraint is met for the first time in
+// this decision.
+func (e *Engine) open(k int, domain int32) bool {
+	seen := e.scratch.opened[k]
+	for len(seen) <= int(domain) {
+		seen = append(seen, 0)
+	}
+	e.scratch.opened[k] = seen
+	fresh := seen[domain] != e.clock
+	seen[domain] = e.clock
+	return fresh
+}
+
+func (sh *shape) lacksKey(b *bucket) bool {
+	for k := range sh.soft {
+		t := &sh.soft[k]
+		if t.host && b.of[slotFlags]&flagHost == 0 || !t.host && b.of[t.slot] == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// spreadOf sums over the soft constraints in their order, as softSpread.raw does.
+func (sh *shape) spreadOf(b *bucket, weights []float64) int64 {
+	var sum float64
+	for k := range sh.soft {
+		t := &sh.soft[k]
+		at := b.of[t.slot]
+		n := at
+		if t.host {
+			if b.of[slotFlags]&flagHost == 0 {
+				continue
+			}
+		} else {
+			if at == 0 {
+				continue
+			}
+			n = t.counter.In(at)
+		}
+		term := float64(float64(n)*weights[k]) + t.skew
+		sum += term
+	}
+	return int64(math.Round(sum))
+}
+
+// shared is the part of the total that is equal for all nodes of a bucket.
+func (e *Engine) shared(sh *shape, b *bucket, ext *extent) int64 {
+	w := &e.rules.weights
+	soft, preference := unpackStatic(b.of[slotStatic])
+	var total int64
+	if weight := w[decision.TaintToleration]; weight > 0 {
+		points := int64(100)
+		if ext.soft > 0 {
+			points = 100 - 100*soft/ext.soft
+		}
+		total += weight * points
+	}
+	if sh.prefers && ext.preference > 0 {
+		total += w[decision.NodeAffinity] * (100 * preference / ext.preference)
+	}
+	if len(sh.draws) > 0 && ext.drawn > ext.leastDrawn {
+		part := float64(b.drawn-ext.leastDrawn) / float64(ext.drawn-ext.leastDrawn)
+		total += w[decision.InterPodAffinity] * int64(float64(100*part))
+	}
+	if len(sh.soft) > 0 && !b.aside {
+		points := int64(100)
+		if ext.spread > 0 {
+			points = 100 * (ext.spread + ext.leastSpread - b.spread) / ext.spread
+		}
+		total += w[decision.PodTopologySpread] * points
+	}
+	if sh.mask != nil {
+		total += w[decision.ImageLocality] * e.imagePoints(sh, b.of[slotImages])
+	}
+	return total
+}
+
+// imagePoints is what ImageLocality gives for the images of a mask.
+func (e *Engine) imagePoints(sh *shape, mask int32) int64 {
+	ceiling := int64(imageCeiling) * int64(sh.spec.ImageContainers)
+	var sum int64
+	for _, image := range sh.spec.Images {
+		i := slices.Index(sh.images, image)
+		if mask&(1<<i) != 0 {
+			sum += e.scratch.worth[i]
+		}
+	}
+	sum = max(imageFloor, min(sum, ceiling))
+	return 100 * (sum - imageFloor) / (ceiling - imageFloor)
+}
+
+// reasons of the verdicts on buckets.
+var verdictReasons = [numVerdicts]struct {
+	rule decision.Rule
+	code decision.Code
+	why  decision.Why
+}{
+	outSpreadLabel: {decision.PodTopologySpread, decision.Unresolvable, decision.WhySpreadLabel},
+	outSpread:      {decision.PodTopologySpread, decision.Unschedulable, decision.WhySpread},
+	outAffinity:    {decision.InterPodAffinity, decision.Unresolvable, decision.WhyAffinity},
+	outAnti:        {decision.InterPodAffinity, decision.Unschedulable, decision.WhyAntiAffinity},
+	outAgainst:     {decision.InterPodAffinity, decision.Unschedulable, decision.WhyExistingAntiAffinity},
+}
+
+// explain fills in the histogram of reasons, all nodes being out.
+func (e *Engine) explain(sh *shape, fails []failCount, buckets []bucket, out *decision.Summary) {
+	for _, f := range fails {
+		if f.nodes > 0 {
+			sh.tellFail(f, out)
+		}
+	}
+	var byVerdict [numVerdicts]int
+	for i := range buckets {
+		if b := &buckets[i]; b.count > 0 {
+			byVerdict[b.verdict] += int(b.count)
+		}
+	}
+	for v := outSpreadLabel; v < numVerdicts; v++ {
+		if r := &verdictReasons[v]; byVerdict[v] > 0 {
+			tell(out, r.rule, r.code, r.why, "", byVerdict[v])
+		}
+	}
+	for i := range out.Counts {
+		out.Rejectors = out.Rejectors.With(out.Counts[i].Rule)
+	}
+	slices.SortFunc(out.Counts, byRule)
+}
+
+// tellFail counts nodes that are out by themselves.
+func (sh *shape) tellFail(f failCount, out *decision.Summary) {
+	if f.fail < 0 {
+		rule, code, why := explainStatic(int32(f.fail))
+		tell(out, rule, code, why, "", f.nodes)
+		return
+	}
+	code := decision.Unschedulable
+	if f.fail&fitUnresolvable != 0 {
+		code = decision.Unresolvable
+	}
+	for rest := uint32(f.fail &^ fitUnresolvable); rest != 0; rest &= rest - 1 {
+		why, subject := decision.WhyInsufficient, ""
+		switch bit := fail(rest & -rest); bit {
+		case shortPods:
+			why = decision.WhyTooManyPods
+		case shortCPU:
+			subject = "cpu"
+		case shortMemory:
+			subject = "memory"
+		case shortEphemeral:
+			subject = "ephemeral-storage"
+		default:
+			subject = sh.scalars[bits.TrailingZeros32(uint32(bit/shortScalar))].Name
+		}
+		tell(out, decision.NodeResourcesFit, code, why, subject, f.nodes)
+	}
+}
