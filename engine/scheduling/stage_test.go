@@ -1,0 +1,173 @@
+package scheduling
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+var t0 = time.Unix(1000, 0)
+
+// tale drives a machine and tells its effects shortly.
+type tale struct {
+	t    *testing.T
+	m    *Machine
+	now  time.Time
+	last []Effect
+}
+
+func newTale(t *testing.T) *tale {
+	s := &tale{t: t, m: newMachine(), now: t0}
+	s.step("", Upsert{&model.Node{Name: "n1", UID: "n1", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000}}})
+	return s
+}
+
+// step feeds events and checks the effects: words like "bind:a:n1 look:a".
+func (s *tale) step(want string, events ...Event) {
+	s.t.Helper()
+	effects, _ := s.m.Step(s.now, events, 10)
+	s.last = append([]Effect(nil), effects...)
+	var got []string
+	for _, e := range effects {
+		switch e := e.(type) {
+		case Bind:
+			got = append(got, "bind:"+e.Pod.Name+":"+e.Node)
+		case Look:
+			got = append(got, "look:"+e.Pod.Name)
+		case Reject:
+			got = append(got, "reject:"+e.Pod.Name+":"+e.Summary.Outcome.String())
+		case Hold:
+			got = append(got, "hold:"+e.Pod.Name+":"+e.Verdict.Rule.String())
+		}
+	}
+	if g := strings.Join(got, " "); g != want {
+		s.t.Fatalf("effects are %q, want %q", g, want)
+	}
+}
+
+// answer is an outcome for the nth effect of the last step.
+func (s *tale) answer(n int, r Result) Outcome {
+	return Outcome{ID: s.last[n].EffectID(), Result: r, Why: "why"}
+}
+
+func (s *tale) wait(d time.Duration) { s.now = s.now.Add(d) }
+
+func (s *tale) where(uid string, want queue.Pool) {
+	s.t.Helper()
+	if got := s.m.queue.Where(uid); got != want {
+		s.t.Fatalf("%s is in %q, want %q", uid, got, want)
+	}
+}
+
+func small(name, node string) *model.Pod {
+	return &model.Pod{Namespace: "ns", Name: name, UID: name, Spec: spec(600), NodeName: node}
+}
+
+func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
+	s := newTale(t)
+	s.step("bind:a:n1", Upsert{small("a", "")})
+	first := s.answer(0, Done)
+	s.step("look:a", s.answer(0, Unknown))
+	unbound := s.answer(0, Done)
+	unbound.Seen = small("a", "")
+	s.step("bind:a:n1", unbound)
+	if b := s.last[0].(Bind); !b.Again {
+		t.Error("the second bind does not say that it is one")
+	}
+	again := s.answer(0, Refused)
+	s.step("", first) // superseded
+	if a := s.m.byPod["a"]; a == nil || a.stage != binding {
+		t.Fatal("the answer to a superseded effect counted")
+	}
+	s.step("", again) // the first may still be granted: nothing is given up
+	if !s.m.state.Assumed("a") {
+		t.Fatal("the room was given away while a bind may still be granted")
+	}
+	s.step("", Upsert{small("a", "n1")})
+	if len(s.m.byPod) != 0 || s.m.state.Assumed("a") {
+		t.Error("a pod that is seen on its node still has an attempt")
+	}
+}
+
+func TestBoundPodThatIsNotSeenIsLookedAt(t *testing.T) {
+	s := newTale(t)
+	s.step("bind:a:n1", Upsert{small("a", "")})
+	s.step("", s.answer(0, Done))
+	s.where("a", queue.Nowhere)
+	s.wait(s.m.cfg.Confirm)
+	s.step("look:a")
+	s.step("", s.answer(0, Unknown))
+	s.wait(s.m.cfg.LookAgain)
+	s.step("look:a")
+	gone := s.answer(0, Done)
+	s.step("", gone)
+	if s.m.state.Pod("a") != nil || len(s.m.byPod) != 0 {
+		t.Error("a pod that is gone is still known")
+	}
+}
+
+func TestRefusedBindGivesTheRoomBack(t *testing.T) {
+	s := newTale(t)
+	s.step("bind:a:n1", Upsert{small("a", "")})
+	refused := s.answer(0, Refused)
+	s.step("reject:b:unschedulable", Upsert{small("b", "")})
+	s.wait(3 * time.Second)
+	s.step("reject:a:error bind:b:n1", refused)
+	s.where("a", queue.Errors)
+}
+
+func TestOnlyChangesOfTheSpecificationWake(t *testing.T) {
+	s := newTale(t)
+	s.step("reject:a:unschedulable", Upsert{&model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)}})
+	s.step("", s.answer(0, Done), Upsert{&model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000), Unscheduled: "Unschedulable"}})
+	s.where("a", queue.Unschedulable)
+	s.step("", Upsert{&model.Node{Name: "n1", UID: "n1", Pods: 10, Ready: true, Allocatable: model.Requests{MilliCPU: 900}}})
+	s.where("a", queue.Unschedulable)
+	s.wait(2 * time.Second)
+	s.step("bind:a:n1", Upsert{&model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(900)}})
+}
+
+func TestGatedPodEntersWhenItsGatesAreGone(t *testing.T) {
+	s := newTale(t)
+	gated := small("a", "")
+	gated.Spec = &model.PodSpec{SchedulerName: "default-scheduler", Gates: []string{"g"}}
+	s.step("hold:a:SchedulingGates", Upsert{gated})
+	s.where("a", queue.Gated)
+	s.step("bind:a:n1", s.answer(0, Done), Upsert{small("a", "")})
+}
+
+func TestWhoseItIsNot(t *testing.T) {
+	s := newTale(t)
+	foreign, dying, done := small("a", ""), small("b", ""), small("c", "")
+	foreign.Spec = &model.PodSpec{SchedulerName: "other"}
+	dying.Deleting = true
+	done.Phase = model.Failed
+	s.step("", Upsert{foreign}, Upsert{dying}, Upsert{done})
+	s.step("bind:d:n1", Upsert{small("d", "")})
+	dying = small("d", "")
+	dying.Deleting = true
+	s.step("", Upsert{dying}, s.answer(0, Conflict))
+	s.where("d", queue.Nowhere)
+	if fmt.Sprint(s.m.Depths()) != fmt.Sprint(queue.Depths{}) {
+		t.Errorf("the queue holds %+v", s.m.Depths())
+	}
+}
+
+func TestReportThatCouldNotBeWrittenIsRepeated(t *testing.T) {
+	s := newTale(t)
+	p := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)}
+	s.step("reject:a:unschedulable", Upsert{p})
+	s.step("", s.answer(0, Unknown))
+	s.wait(s.m.cfg.LookAgain)
+	s.step("reject:a:unschedulable")
+	if !s.last[0].(Reject).Again {
+		t.Error("the repetition does not say that it is one")
+	}
+	s.step("", s.answer(0, Unknown), Remove{p})
+	s.wait(s.m.cfg.LookAgain)
+	s.step("")
+}
