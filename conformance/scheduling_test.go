@@ -45,7 +45,7 @@ func TestScheduling(t *testing.T) {
 	if len(families) == 0 {
 		t.Skip("no scheduling vectors here")
 	}
-	fmt.Println("scheduling: expect.preemption and expect.message are not compared yet")
+	fmt.Println("scheduling: expect.preemption is not compared yet; expect.message is by TestSchedulingMessages")
 	different := divergent(t)
 	setAside := 0
 	for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -109,7 +109,12 @@ func (v *schedulingVector) run(without decision.Rule) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return v.Expect.differences(told(placement.Evaluate(state, profile, seed, pod)))
+	record := placement.Evaluate(state, profile, seed, pod)
+	complaints := v.Expect.differences(told(record))
+	if without != decision.NoRule {
+		return complaints
+	}
+	return append(complaints, fastPathDifferences(state, profile, pod, record)...)
 }
 
 // profiles reads the vector's configuration and applies its feature gates.

@@ -1,0 +1,30 @@
+package conformance_test
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// fastPathDifferences says what the fast path decides other than the record
+// tells. It is asked three times: at first sight it scans, later it keeps a view.
+func fastPathDifferences(state *cluster.State, profile *placement.Profile, pod *model.Pod, record *decision.Record) []string {
+	engine := placement.NewEngine(state, profile, seed)
+	want := *placement.Summarize(record, state.NumNodes())
+	var out []string
+	for i := range 3 {
+		var got decision.Summary
+		engine.Decide(pod, &got)
+		if len(got.Counts) == 0 && len(want.Counts) == 0 {
+			got.Counts, want.Counts = nil, nil
+		}
+		if !reflect.DeepEqual(got, want) {
+			out = append(out, fmt.Sprintf("fast path, decision %d: got %+v, want %+v", i+1, got, want))
+		}
+	}
+	return out
+}
