@@ -27,6 +27,18 @@ func (s *Server) secure(c *genericapiserver.Config, shared informers.SharedInfor
 	return nil
 }
 
+// publishIssuer serves what others need to check service account tokens.
+func (s *Server) publishIssuer() error {
+	documents, err := s.security.Documents(s.reachable())
+	if err != nil {
+		return err
+	}
+	for path, handler := range documents {
+		s.generic.Handler.NonGoRestfulMux.Handle(path, handler)
+	}
+	return nil
+}
+
 // virtual are the resources that are answered and not stored.
 func (s *Server) virtual(made *storages) map[schema.GroupVersion]map[string]rest.Storage {
 	answers := map[schema.GroupVersion]map[string]rest.Storage{

@@ -121,6 +121,9 @@ func (s *Server) assemble(ctx context.Context) error {
 	}
 	s.generic.ShutdownTimeout = shutdownTimeout
 	serveUnknown(s.generic)
+	if err := s.publishIssuer(); err != nil {
+		return err
+	}
 	s.loopback.set(s.generic.Handler)
 	made, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStored: s.options.StoredOnlyWarnings}, s.virtual)
 	if err != nil {

@@ -24,6 +24,7 @@
 //	config.RuleResolver                 = sec.Rules
 //	auth.RegisterPlugins(admissionOptions.Plugins)        // names: auth.PluginNames
 //	storages: sec.Storages()[schema.GroupResource{...}]   // virtual kinds and serviceaccounts/token
+//	sec.Documents(address): path → handler               // NonGoRestfulMux.Handle
 //	post-start hook "rbac/bootstrap-roles": sec.Bootstrap(ctx)  // readiness waits for it
 //	post-start hook (or goroutine):         sec.Run(ctx)        // aggregated roles
 //	after listening: ca.Kubeconfig(path, server, pki.Admin())   // and Scheduler(), Node(name) ...

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -133,6 +134,12 @@ func (s *Security) Storages() map[schema.GroupResource]rest.Storage {
 		{Group: authz, Resource: "selfsubjectaccessreviews"}:  review.NewSelfSubjectAccessReview(s.Authorizer),
 		{Group: authz, Resource: "selfsubjectrulesreviews"}:   review.NewSelfSubjectRulesReview(s.Rules),
 	}
+}
+
+// Documents are the handlers, by path, of the token issuer's public documents.
+// address is HOST:PORT under which clients reach this server.
+func (s *Security) Documents(address string) (map[string]http.Handler, error) {
+	return s.issuer.Documents(address)
 }
 
 // Bootstrap makes the built-in roles exist and waits until the authorizer sees

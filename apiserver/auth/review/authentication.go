@@ -28,8 +28,11 @@ func NewTokenReview(tokens authenticator.Token, audiences []string) *Storage[*au
 			ctx = authenticator.WithAudiences(ctx, wanted)
 			resp, ok, err := tokens.AuthenticateToken(ctx, review.Spec.Token)
 			review.Status = authenticationv1.TokenReviewStatus{Authenticated: ok && err == nil}
-			if err != nil {
+			switch {
+			case err != nil:
 				review.Status.Error = err.Error()
+			case !ok:
+				review.Status.Error = "invalid bearer token"
 			}
 			if review.Status.Authenticated {
 				review.Status.User = userInfo(resp.User)

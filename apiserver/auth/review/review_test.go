@@ -156,7 +156,7 @@ func TestTokenReview(t *testing.T) {
 	if s, err := review("bad"); err != nil || s.Authenticated || s.Error != "expired" {
 		t.Errorf("bad: %+v, %v", s, err)
 	}
-	if s, err := review("unknown"); err != nil || s.Authenticated {
+	if s, err := review("unknown"); err != nil || s.Authenticated || s.Error != "invalid bearer token" {
 		t.Errorf("unknown: %+v, %v", s, err)
 	}
 	if _, err := review(""); code(err) != 400 {

@@ -1,0 +1,56 @@
+package tokens
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// TestPublishedKeyChecksTokens verifies a token by nothing but the documents.
+func TestPublishedKeyChecksTokens(t *testing.T) {
+	w := newWorld(t)
+	documents, err := w.issuer.Documents("127.0.0.1:6443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(path string, into any) {
+		t.Helper()
+		answer := httptest.NewRecorder()
+		documents[path].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+		if err := json.Unmarshal(answer.Body.Bytes(), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var metadata struct {
+		Issuer string
+		Keys   string `json:"jwks_uri"`
+	}
+	get(MetadataPath, &metadata)
+	if metadata.Issuer != DefaultIssuer || metadata.Keys != "https://127.0.0.1:6443"+KeysPath {
+		t.Errorf("metadata %+v", metadata)
+	}
+	var keys struct{ Keys []jwk }
+	get(KeysPath, &keys)
+	decode := func(s string) []byte {
+		b, err := base64.RawURLEncoding.DecodeString(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	point := append(append([]byte{4}, decode(keys.Keys[0].X)...), decode(keys.Keys[0].Y)...)
+	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := jwt.NewParser(jwt.WithoutClaimsValidation()).Parse(w.issue(t, Bound{}), func(*jwt.Token) (any, error) { return public, nil })
+	if err != nil || token.Header["kid"] != keys.Keys[0].ID {
+		t.Errorf("error %v, kid %v", err, token.Header["kid"])
+	}
+}
