@@ -30,7 +30,7 @@ type Hooks struct {
 
 // Of returns the rules of a kind; the second result is false if there are none.
 func Of(kind schema.GroupKind) (Hooks, bool) {
-	for _, group := range []func(schema.GroupKind) (Hooks, bool){coreHooks, workloadHooks, serviceHooks, storageHooks, otherHooks} {
+	for _, group := range []func(schema.GroupKind) (Hooks, bool){coreHooks, workloadHooks, serviceHooks, storageHooks, rbacHooks, otherHooks} {
 		if hooks, found := group(kind); found {
 			return hooks, true
 		}
