@@ -126,5 +126,6 @@ func schedulerOptions(s settings) scheduler.Options {
 	o.Profiles = s.profiles()
 	o.InitialBackoff, o.MaxBackoff = s.scheduler.InitialBackoff, s.scheduler.MaxBackoff
 	o.Seed, o.BindWorkers = s.berth.Scheduler.Seed, s.berth.Scheduler.BindWorkers
+	o.ViewMemory = s.berth.Scheduler.ViewMemoryMiB << 20
 	return o
 }

@@ -24,6 +24,7 @@ type Options struct {
 	MaxBackoff     time.Duration
 	LeftoverAfter  time.Duration // how long a pod may wait without any change
 	Seed           uint64        // chooses between nodes of equal score
+	ViewMemory     int           // bytes that the views of pod shapes may take; 0: placement's default
 	BindWorkers    int           // requests under way at once
 	RequestTimeout time.Duration
 
@@ -65,6 +66,9 @@ func (o *Options) Validate() error {
 	if o.BindWorkers < 1 || o.BindWorkers > 1000 {
 		errs = append(errs, fmt.Errorf("scheduler: bind workers: %d: must be 1 to 1000", o.BindWorkers))
 	}
+	if o.ViewMemory < 0 {
+		errs = append(errs, fmt.Errorf("scheduler: view memory: %d bytes: must not be negative", o.ViewMemory))
+	}
 	if o.InitialBackoff < 0 || o.MaxBackoff < o.InitialBackoff {
 		errs = append(errs, fmt.Errorf("scheduler: back-off from %v to %v: must not be negative, and the second at least the first", o.InitialBackoff, o.MaxBackoff))
 	}
@@ -92,7 +96,7 @@ func (o *Options) machine() (*scheduling.Machine, error) {
 			return nil, fmt.Errorf("profile %q: there are two of that name", p.Name())
 		}
 		names[p.Name()] = true
-		cfg.Profiles = append(cfg.Profiles, scheduling.Placed(p, o.Seed))
+		cfg.Profiles = append(cfg.Profiles, scheduling.Placed(p, o.Seed, o.ViewMemory/len(profiles)))
 	}
 	return scheduling.New(cfg), nil
 }
