@@ -3,10 +3,8 @@ package admission
 import (
 	"context"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,13 +16,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-const (
-	limitRangerAnnotation = "kubernetes.io/limit-ranger"
-	// noLimitsFor is for how long a namespace without limits is not asked about again.
-	noLimitsFor = 30 * time.Second
-	// maxRemembered namespaces are remembered as having none.
-	maxRemembered = 10_000
-)
+const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 
 // limitRanger applies the limit ranges of a namespace to its pods and claims.
 type limitRanger struct {
@@ -32,9 +24,6 @@ type limitRanger struct {
 	client
 	cache  cached
 	lister corelisters.LimitRangeLister
-
-	mu   sync.Mutex
-	none map[string]time.Time // namespaces that the store knows no limits of, until when
 }
 
 var (
@@ -45,7 +34,7 @@ var (
 )
 
 func newLimitRanger() *limitRanger {
-	return &limitRanger{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete), none: map[string]time.Time{}}
+	return &limitRanger{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
 // SetExternalKubeInformerFactory takes the shared caches.
@@ -74,7 +63,6 @@ func (l *limitRanger) Admit(ctx context.Context, a admission.Attributes, _ admis
 func (l *limitRanger) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if about(a, corev1.Resource("limitranges")) {
 		l.cache.note()
-		l.forget(a.GetNamespace())
 		return nil
 	}
 	if !limited(a) {
@@ -118,53 +106,23 @@ func limited(a admission.Attributes) bool {
 
 // ranges reads the namespace's limit ranges, in name order.
 func (l *limitRanger) ranges(ctx context.Context, namespace string) ([]*corev1.LimitRange, error) {
-	if !l.cache.stale() {
-		items, err := l.lister.LimitRanges(namespace).List(labels.Everything())
-		if err != nil || len(items) > 0 {
-			sort.Slice(items, func(i, j int) bool { return items[i].Name < items[j].Name })
-			return items, err
+	var items []*corev1.LimitRange
+	if l.cache.stale() {
+		list, err := l.kube.CoreV1().LimitRanges(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			items = append(items, &list.Items[i])
+		}
+	} else {
+		var err error
+		if items, err = l.lister.LimitRanges(namespace).List(labels.Everything()); err != nil {
+			return nil, err
 		}
 	}
-	if l.knownNone(namespace) {
-		return nil, nil
-	}
-	list, err := l.kube.CoreV1().LimitRanges(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	items := make([]*corev1.LimitRange, len(list.Items))
-	for i := range list.Items {
-		items[i] = &list.Items[i]
-	}
-	if len(items) == 0 {
-		l.remember(namespace)
-	}
+	slices.SortFunc(items, func(a, b *corev1.LimitRange) int { return strings.Compare(a.Name, b.Name) })
 	return items, nil
-}
-
-func (l *limitRanger) knownNone(namespace string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return time.Now().Before(l.none[namespace])
-}
-
-// remember is not called for a namespace whose limits are just being written.
-func (l *limitRanger) remember(namespace string) {
-	if l.cache.synced == nil || !l.cache.synced() || l.cache.stale() {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.none) >= maxRemembered {
-		clear(l.none)
-	}
-	l.none[namespace] = time.Now().Add(noLimitsFor)
-}
-
-func (l *limitRanger) forget(namespace string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.none, namespace)
 }
 
 // fillLimits gives each container the default requests and limits, and says so in an annotation.
@@ -219,6 +177,6 @@ func fillList(list *corev1.ResourceList, standard corev1.ResourceList) []string 
 		(*list)[name] = q.DeepCopy()
 		added = append(added, string(name))
 	}
-	sort.Strings(added)
+	slices.Sort(added)
 	return added
 }

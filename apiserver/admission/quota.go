@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -8,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -16,13 +18,21 @@ import (
 	quota "k8s.io/apiserver/pkg/quota/v1"
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
 // quotaAdmission is the library's plugin, told what counts.
-type quotaAdmission struct{ *resourcequota.QuotaAdmission }
+type quotaAdmission struct {
+	*resourcequota.QuotaAdmission
+	cache  cached
+	lister corelisters.ResourceQuotaLister
+}
 
-var _ initializer.WantsExternalKubeInformerFactory = &quotaAdmission{}
+var (
+	_ admission.ValidationInterface                = &quotaAdmission{}
+	_ initializer.WantsExternalKubeInformerFactory = &quotaAdmission{}
+)
 
 // quotaWorkers check requests at a time.
 const quotaWorkers = 5
@@ -32,7 +42,7 @@ func newQuota() (admission.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &quotaAdmission{plugin}, nil
+	return &quotaAdmission{QuotaAdmission: plugin}, nil
 }
 
 // SetExternalKubeInformerFactory takes the shared caches. The server tells of its end before it
@@ -40,6 +50,22 @@ func newQuota() (admission.Interface, error) {
 func (q *quotaAdmission) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	q.QuotaAdmission.SetExternalKubeInformerFactory(f)
 	q.SetQuotaConfiguration(quotaConfiguration())
+	informer := f.Core().V1().ResourceQuotas()
+	q.lister, q.cache.synced = informer.Lister(), informer.Informer().HasSynced
+}
+
+// Validate books what a request takes. A namespace without quota is let pass at once: the
+// library would ask the store, and wait for it, for each.
+func (q *quotaAdmission) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	if a.GetResource().GroupResource() == corev1.Resource("resourcequotas") {
+		q.cache.note()
+	}
+	if !q.cache.stale() {
+		if all, err := q.lister.ResourceQuotas(a.GetNamespace()).List(labels.Everything()); err == nil && len(all) == 0 {
+			return nil
+		}
+	}
+	return q.QuotaAdmission.Validate(ctx, a, o)
 }
 
 // quotaConfiguration counts pods, services and claims by what they ask for, a few kinds also

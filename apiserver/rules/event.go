@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -65,7 +66,7 @@ func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) fiel
 	keep(e.Count, old.Count, "count")
 	keep(e.Type, old.Type, "type")
 	// Stored times have microseconds only, so that finer differences are none.
-	keep(e.EventTime.Truncate(time.Microsecond).UTC(), old.EventTime.Truncate(time.Microsecond).UTC(), "eventTime")
+	keep(metav1.NewMicroTime(e.EventTime.Truncate(time.Microsecond)), metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond)), "eventTime")
 	keep(e.Action, old.Action, "action")
 	keep(e.Related, old.Related, "related")
 	keep(e.ReportingController, old.ReportingController, "reportingController")

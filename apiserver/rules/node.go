@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilsnet "k8s.io/utils/net"
@@ -94,7 +95,18 @@ func nodeTaints(taints []corev1.Taint) field.ErrorList {
 	if len(taints) == 0 {
 		return nil
 	}
-	return podspec.ValidateTaints(taints, metadataPath.Child("taints"))
+	errs := podspec.ValidateTaints(taints, metadataPath.Child("taints"))
+	for _, err := range errs {
+		if t, whole := err.BadValue.(corev1.Taint); whole {
+			// Printed with the names of kube-apiserver's own type.
+			err.BadValue = struct {
+				Key, Value string
+				Effect     corev1.TaintEffect
+				TimeAdded  *metav1.Time
+			}{t.Key, t.Value, t.Effect, t.TimeAdded}
+		}
+	}
+	return errs
 }
 
 func nodeResources(node *corev1.Node) field.ErrorList {
