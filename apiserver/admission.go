@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
+	plugins "github.com/berthproject/berth/apiserver/admission"
 	"github.com/berthproject/berth/apiserver/auth"
 )
 
@@ -19,13 +20,15 @@ import (
 var admissionOrder = slices.Concat(
 	[]string{lifecycle.PluginName},
 	auth.PluginNames(),
+	plugins.Order,
 )
 
 // admit puts the admission chain together.
 func admit(c *genericapiserver.Config, o Options, client kubernetes.Interface, shared informers.SharedInformerFactory) error {
-	plugins := admission.NewPlugins()
-	lifecycle.Register(plugins)
-	auth.RegisterPlugins(plugins)
+	known := admission.NewPlugins()
+	lifecycle.Register(known)
+	auth.RegisterPlugins(known)
+	plugins.Register(known)
 	var names []string
 	for _, name := range admissionOrder {
 		if !slices.Contains(o.DisableAdmissionPlugins, name) {
@@ -43,6 +46,6 @@ func admit(c *genericapiserver.Config, o Options, client kubernetes.Interface, s
 	}
 	// No dynamic client and no mapper: only plugins for policies and webhooks want them.
 	init := initializer.New(client, nil, shared, c.Authorization.Authorizer, utilfeature.DefaultFeatureGate, c.EffectiveVersion, c.DrainedNotify(), nil)
-	c.AdmissionControl, err = plugins.NewFromPlugins(names, none, admission.PluginInitializers{init}, nil)
+	c.AdmissionControl, err = known.NewFromPlugins(names, none, admission.PluginInitializers{init}, nil)
 	return err
 }

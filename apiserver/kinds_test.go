@@ -1,0 +1,215 @@
+package apiserver_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/kinds"
+)
+
+const template = `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"app:1"}]}}`
+
+// content is the least that an object of a kind must say, besides its name.
+var content = map[string]string{
+	"Pod":                   `{"spec":{"containers":[{"name":"c","image":"app:1"}]}}`,
+	"PodTemplate":           `{"template":` + template + `}`,
+	"Deployment":            `{"spec":{"selector":{"matchLabels":{"a":"b"}},"template":` + template + `}}`,
+	"ReplicaSet":            `{"spec":{"selector":{"matchLabels":{"a":"b"}},"template":` + template + `}}`,
+	"StatefulSet":           `{"spec":{"selector":{"matchLabels":{"a":"b"}},"template":` + template + `}}`,
+	"DaemonSet":             `{"spec":{"selector":{"matchLabels":{"a":"b"}},"template":` + template + `}}`,
+	"ReplicationController": `{"spec":{"selector":{"a":"b"},"template":` + template + `}}`,
+	"ControllerRevision":    `{"revision":1,"data":{}}`,
+	"Job":                   `{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"app:1"}]}}}}`,
+	"CronJob":               `{"spec":{"schedule":"0 0 * * *","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"app:1"}]}}}}}}`,
+	"Service":               `{"spec":{"ports":[{"port":80}]}}`,
+	"EndpointSlice":         `{"addressType":"IPv4","endpoints":[]}`,
+	"PersistentVolume":      `{"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"hostPath":{"path":"/x"}}}`,
+	"PersistentVolumeClaim": `{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`,
+	"StorageClass":          `{"provisioner":"example.com/p"}`,
+	"CSINode":               `{"spec":{"drivers":[]}}`,
+	"CSIDriver":             `{"spec":{}}`,
+	"CSIStorageCapacity":    `{"storageClassName":"s"}`,
+	"VolumeAttachment":      `{"spec":{"attacher":"example.com","nodeName":"n","source":{"persistentVolumeName":"v"}}}`,
+	"PriorityClass":         `{"value":5}`,
+	"RuntimeClass":          `{"handler":"h"}`,
+	"ResourceClaim":         `{"spec":{}}`,
+	"ResourceClaimTemplate": `{"spec":{"spec":{}}}`,
+	"ResourceSlice":         `{"spec":{"driver":"d.example.com","nodeName":"n","pool":{"name":"n","generation":1,"resourceSliceCount":1}}}`,
+	"DeviceClass":           `{"spec":{}}`,
+	"RoleBinding":           `{"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"}}`,
+	"ClusterRoleBinding":    `{"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"}}`,
+	"LimitRange":            `{"spec":{"limits":[]}}`,
+	"ResourceQuota":         `{"spec":{"hard":{"pods":"100"}}}`,
+}
+
+// own are contents of kinds whose name is not unique over groups.
+var own = map[schema.GroupKind]string{
+	{Kind: "Event"}: `{"involvedObject":{"namespace":"default","kind":"Pod","name":"p"},"reason":"R","message":"m","type":"Normal"}`,
+	{Group: "events.k8s.io", Kind: "Event"}: `{"regarding":{"namespace":"default","kind":"Pod","name":"p"},"reason":"R","action":"A","type":"Normal",` +
+		`"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"example.com/c","reportingInstance":"i"}`,
+}
+
+func fixture(k kinds.Kind) *unstructured.Unstructured {
+	object := map[string]any{}
+	text := own[k.GroupVersionKind().GroupKind()]
+	if text == "" {
+		text = content[k.Kind]
+	}
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &object); err != nil {
+			panic(err)
+		}
+	}
+	u := &unstructured.Unstructured{Object: object}
+	u.SetGroupVersionKind(k.GroupVersionKind())
+	u.SetName("x-" + strings.ToLower(k.Kind))
+	return u
+}
+
+func withoutServiceAccounts(o *apiserver.Options) {
+	o.DisableAdmissionPlugins = append(o.DisableAdmissionPlugins, "ServiceAccount")
+}
+
+// Every row of the table is served with every verb.
+func TestEveryKind(t *testing.T) {
+	server := start(t, withoutServiceAccounts)
+	client, err := dynamic.NewForConfig(server.LoopbackConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range kinds.All() {
+		if k.Virtual {
+			continue
+		}
+		t.Run(k.Resource+"."+k.GroupVersion.String(), func(t *testing.T) {
+			var resource dynamic.ResourceInterface = client.Resource(k.GroupVersion.WithResource(k.Resource))
+			if k.Namespaced {
+				resource = client.Resource(k.GroupVersion.WithResource(k.Resource)).Namespace("default")
+			}
+			verbs(t, k, resource)
+		})
+	}
+}
+
+func verbs(t *testing.T, k kinds.Kind, resource dynamic.ResourceInterface) {
+	ctx, object := t.Context(), fixture(k)
+	made, err := resource.Create(ctx, object, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	events, err := resource.Watch(ctx, metav1.ListOptions{ResourceVersion: made.GetResourceVersion(), FieldSelector: "metadata.name=" + made.GetName()})
+	if err != nil {
+		t.Fatalf("watch: %v", err)
+	}
+	defer events.Stop()
+	if _, err := resource.Create(ctx, object, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "already exists") {
+		t.Errorf("create again: %v", err)
+	}
+	label := []byte(`{"metadata":{"labels":{"l":"1"}}}`)
+	for _, kind := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
+		if _, err := resource.Patch(ctx, made.GetName(), kind, label, metav1.PatchOptions{}); err != nil {
+			t.Errorf("patch %s: %v", kind, err)
+		}
+	}
+	applied := &unstructured.Unstructured{Object: map[string]any{}}
+	applied.SetGroupVersionKind(k.GroupVersionKind())
+	applied.SetName(made.GetName())
+	applied.SetLabels(map[string]string{"applied": "1"})
+	if _, err := resource.Apply(ctx, made.GetName(), applied, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
+		t.Errorf("apply: %v", err)
+	}
+	current, err := resource.Get(ctx, made.GetName(), metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("get: %v", err)
+	}
+	if got := current.GetLabels(); got["l"] != "1" || got["applied"] != "1" {
+		t.Errorf("labels are %v, want l and applied", got)
+	}
+	current.SetAnnotations(map[string]string{"updated": "1"})
+	if _, err := resource.Update(ctx, current, metav1.UpdateOptions{}); err != nil {
+		t.Errorf("update: %v", err)
+	}
+	listAndDelete(t, resource, made.GetName())
+	seen(t, events, watch.Modified)
+}
+
+func listAndDelete(t *testing.T, resource dynamic.ResourceInterface, name string) {
+	ctx := t.Context()
+	list, err := resource.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("list: %v, %v", list, err)
+	}
+	if kind := list.Items[0].GetKind(); list.GetKind() == "" || kind == "" {
+		t.Errorf("list is of kind %q with items of kind %q", list.GetKind(), kind)
+	}
+	if err := resource.Delete(ctx, name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		t.Errorf("delete, dry run: %v", err)
+	}
+	if _, err := resource.Get(ctx, name, metav1.GetOptions{}); err != nil {
+		t.Errorf("get after a dry run: %v", err)
+	}
+	if err := resource.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+}
+
+// seen waits for an event of a type.
+func seen(t *testing.T, events watch.Interface, want watch.EventType) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		select {
+		case event, open := <-events.ResultChan():
+			if !open {
+				t.Fatalf("the watch ended before an event of type %s", want)
+			}
+			if event.Type == want {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("no event of type %s in a minute", want)
+		}
+	}
+}
+
+// Whoever creates what nothing acts on is told so, unless the server is set otherwise.
+func TestStoredOnlyWarning(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		server := start(t, func(o *apiserver.Options) { o.StoredOnlyWarnings = on }, withoutServiceAccounts)
+		var texts []string
+		config := server.LoopbackConfig()
+		config.WarningHandler = warnings(func(text string) { texts = append(texts, text) })
+		client := clientset(t, config)
+		if _, err := client.NodeV1().RuntimeClasses().Create(t.Context(), runtimeClass(), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		want := "RuntimeClass is stored, but nothing acts on it yet in this release"
+		if slices.Contains(texts, want) != on {
+			t.Errorf("StoredOnlyWarnings %v: warnings are %q", on, texts)
+		}
+		server.stop()
+	}
+}
+
+type warnings func(string)
+
+func (w warnings) HandleWarningHeader(_ int, _, text string) { w(text) }
+
+var _ rest.WarningHandler = warnings(nil)
+
+func runtimeClass() *nodev1.RuntimeClass {
+	return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Handler: "h"}
+}
