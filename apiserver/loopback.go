@@ -3,6 +3,7 @@ package apiserver
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -164,9 +165,14 @@ func (w *streamWriter) WriteHeader(code int) {
 	})
 }
 
+// Write drops what nobody reads any more; the request's context tells the handler to end.
 func (w *streamWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
-	return w.pipe.Write(p)
+	n, err := w.pipe.Write(p)
+	if errors.Is(err, io.ErrClosedPipe) {
+		return len(p), nil
+	}
+	return n, err
 }
 
 func (w *streamWriter) Flush() { w.WriteHeader(http.StatusOK) }

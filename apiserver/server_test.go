@@ -171,7 +171,8 @@ func TestOverload(t *testing.T) {
 	body, held := io.Pipe()
 	defer held.Close()
 	go post(body)
-	if _, err := held.Write([]byte(`{"kind":`)); err != nil { // returns when it is being sent
+	// More than the client keeps in its buffer, so that it sends the request.
+	if _, err := held.Write([]byte(`{"kind":` + strings.Repeat(" ", 1<<18))); err != nil {
 		t.Fatal(err)
 	}
 	until(t, http.StatusTooManyRequests, func() int {

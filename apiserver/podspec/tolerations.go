@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -60,6 +61,13 @@ func (r *report) taintEffect(effect corev1.TaintEffect, path *field.Path) {
 	oneOfGiven(r, effect, path, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 }
 
+// shownTaint is a taint as Kubernetes prints it in messages: without JSON names.
+type shownTaint struct {
+	Key, Value string
+	Effect     corev1.TaintEffect
+	TimeAdded  *metav1.Time
+}
+
 // ValidateTaints says what is wrong with the taints of a node.
 func ValidateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 	var r report
@@ -70,7 +78,7 @@ func ValidateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 		r.labelValue(taint.Value, own.Child("value"))
 		r.taintEffect(taint.Effect, own.Child("effect"))
 		if !seen.add(string(taint.Effect) + "/" + taint.Key) {
-			again := field.Duplicate(own, taint)
+			again := field.Duplicate(own, shownTaint{taint.Key, taint.Value, taint.Effect, taint.TimeAdded})
 			again.Detail = "taints must be unique by key and effect pair"
 			r.add(again)
 		}

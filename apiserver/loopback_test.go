@@ -1,0 +1,94 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func loop(h http.HandlerFunc) *http.Client {
+	l := &loopback{}
+	l.set(h)
+	return &http.Client{Transport: l}
+}
+
+func TestLoopbackAnswersWhole(t *testing.T) {
+	client := loop(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("X-Path", r.RequestURI)
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprintf(w, "%s %s", r.Method, body)
+	})
+	resp, err := client.Post("https://x/a?b=c", "text/plain", strings.NewReader("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusTeapot || resp.Header.Get("X-Path") != "/a?b=c" || string(body) != "POST hello" {
+		t.Errorf("got %d %v %q", resp.StatusCode, resp.Header, body)
+	}
+}
+
+func TestLoopbackStreamsWatches(t *testing.T) {
+	ended := make(chan struct{})
+	client := loop(func(w http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		fmt.Fprint(w, "one\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		fmt.Fprint(w, "nobody reads this\n")
+	})
+	resp, err := client.Get("https://x/pods?watch=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 4)
+	if _, err := io.ReadFull(resp.Body, line); err != nil || string(line) != "one\n" {
+		t.Errorf("got %q, %v while the handler runs", line, err)
+	}
+	resp.Body.Close()
+	<-ended // closing the body ends the request
+}
+
+func TestLoopbackStreamEnds(t *testing.T) {
+	client := loop(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "all") })
+	resp, err := client.Get("https://x/pods?watch=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || string(body) != "all" {
+		t.Errorf("got %q, %v, want the whole answer and a regular end", body, err)
+	}
+}
+
+func TestLoopbackStreamIsCancelled(t *testing.T) {
+	client := loop(func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	req, _ := http.NewRequestWithContext(ctx, "GET", "https://x/pods?watch=1", nil)
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := io.ReadAll(resp.Body); err == nil {
+		t.Error("a cancelled watch ended like a regular one")
+	}
+}
+
+// What would end a connection is an error here, and ends nothing else.
+func TestLoopbackSurvivesPanics(t *testing.T) {
+	client := loop(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
+	if _, err := client.Get("https://x/a"); err == nil {
+		t.Error("no error of an aborted request")
+	}
+	if _, err := (&http.Client{Transport: &loopback{}}).Get("https://x/a"); err == nil {
+		t.Error("no error of a server that is not assembled")
+	}
+}
