@@ -8,7 +8,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,7 +32,7 @@ type Hooks struct {
 
 // Of returns the rules of a kind; the second result is false if there are none.
 func Of(kind schema.GroupKind) (Hooks, bool) {
-	for _, group := range []func(schema.GroupKind) (Hooks, bool){coreHooks, workloadHooks, serviceHooks, storageHooks, rbacHooks, otherHooks} {
+	for _, group := range []func(schema.GroupKind) (Hooks, bool){coreHooks, workloadHooks, serviceHooks, storageHooks, rbacHooks, deviceHooks, otherHooks} {
 		if hooks, found := group(kind); found {
 			return hooks, true
 		}
@@ -159,6 +161,16 @@ func otherHooks(kind schema.GroupKind) (Hooks, bool) {
 	case policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget").GroupKind():
 		return typed[*policyv1.PodDisruptionBudget]{Validate: ValidatePodDisruptionBudget, ValidateUpdate: ValidatePodDisruptionBudgetUpdate,
 			ValidateStatus: ValidatePodDisruptionBudgetStatusUpdate}.hooks()
+	case corev1.SchemeGroupVersion.WithKind("ResourceQuota").GroupKind():
+		return typed[*corev1.ResourceQuota]{Default: DefaultResourceQuota, Validate: ValidateResourceQuota,
+			ValidateUpdate: ValidateResourceQuotaUpdate, ValidateStatus: ValidateResourceQuotaStatusUpdate}.hooks()
+	case corev1.SchemeGroupVersion.WithKind("LimitRange").GroupKind():
+		return typed[*corev1.LimitRange]{Default: DefaultLimitRange, Validate: ValidateLimitRange, ValidateUpdate: ValidateLimitRangeUpdate}.hooks()
+	case corev1.SchemeGroupVersion.WithKind("PodTemplate").GroupKind():
+		return typed[*corev1.PodTemplate]{Default: DefaultPodTemplate, PrepareCreate: PreparePodTemplateForCreate, PrepareUpdate: PreparePodTemplateForUpdate,
+			Validate: ValidatePodTemplate, ValidateUpdate: ValidatePodTemplateUpdate, Warnings: PodTemplateWarnings}.hooks()
+	case nodev1.SchemeGroupVersion.WithKind("RuntimeClass").GroupKind():
+		return typed[*nodev1.RuntimeClass]{Validate: ValidateRuntimeClass, ValidateUpdate: ValidateRuntimeClassUpdate}.hooks()
 	case coordinationv1.SchemeGroupVersion.WithKind("Lease").GroupKind():
 		return typed[*coordinationv1.Lease]{PrepareCreate: PrepareLeaseForCreate, PrepareUpdate: PrepareLeaseForUpdate,
 			Validate: ValidateLease, ValidateUpdate: ValidateLeaseUpdate}.hooks()
@@ -200,6 +212,25 @@ func storageHooks(kind schema.GroupKind) (Hooks, bool) {
 	case storagev1.SchemeGroupVersion.WithKind("StorageClass").GroupKind():
 		return typed[*storagev1.StorageClass]{Default: DefaultStorageClass, Validate: ValidateStorageClass,
 			ValidateUpdate: ValidateStorageClassUpdate, Warnings: StorageClassWarnings}.hooks()
+	}
+	return Hooks{}, false
+}
+
+func deviceHooks(kind schema.GroupKind) (Hooks, bool) {
+	if kind.Group != resourcev1.GroupName {
+		return Hooks{}, false
+	}
+	switch kind.Kind {
+	case "ResourceClaim":
+		return typed[*resourcev1.ResourceClaim]{Default: DefaultResourceClaim, Validate: ValidateResourceClaim,
+			ValidateUpdate: ValidateResourceClaimUpdate, ValidateStatus: ValidateResourceClaimStatusUpdate}.hooks()
+	case "ResourceClaimTemplate":
+		return typed[*resourcev1.ResourceClaimTemplate]{Default: DefaultResourceClaimTemplate, Validate: ValidateResourceClaimTemplate,
+			ValidateUpdate: ValidateResourceClaimTemplateUpdate}.hooks()
+	case "DeviceClass":
+		return typed[*resourcev1.DeviceClass]{Validate: ValidateDeviceClass, ValidateUpdate: ValidateDeviceClassUpdate}.hooks()
+	case "ResourceSlice":
+		return typed[*resourcev1.ResourceSlice]{Validate: ValidateResourceSlice, ValidateUpdate: ValidateResourceSliceUpdate}.hooks()
 	}
 	return Hooks{}, false
 }
