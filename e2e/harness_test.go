@@ -1,0 +1,277 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// Deadlines. A loaded machine of two cores needs a fraction of them; only a
+// fault reaches them.
+const (
+	startWithin  = 60 * time.Second
+	stopWithin   = 30 * time.Second
+	happenWithin = 60 * time.Second
+)
+
+// home is a place for the files of one test, and what its processes see as home.
+type home struct {
+	t   testing.TB
+	dir string
+}
+
+func newHome(t testing.TB) home { return home{t, t.TempDir()} }
+
+func (h home) path(name string) string { return filepath.Join(h.dir, name) }
+
+// write makes a file and returns its path.
+func (h home) write(name, content string) string {
+	h.t.Helper()
+	if err := os.WriteFile(h.path(name), []byte(content), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.path(name)
+}
+
+// command is berth with arguments, in an environment of its own.
+func (h home) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(testkit.Binary(h.t), args...)
+	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+h.path("state"), "TMPDIR="+h.dir, "KUBECONFIG=", "NO_COLOR=1")
+	cmd.SysProcAttr = dieWithTest()
+	return cmd
+}
+
+// result is what a command that ended said.
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+func (r result) String() string {
+	return fmt.Sprintf("exit code %d\nstdout: %s\nstderr: %s", r.code, r.stdout, r.stderr)
+}
+
+// run runs berth to its end.
+func (h home) run(args ...string) result {
+	h.t.Helper()
+	return h.runWith(nil, args...)
+}
+
+// runWith is run with more environment variables.
+func (h home) runWith(env []string, args ...string) result {
+	h.t.Helper()
+	cmd := h.command(args...)
+	cmd.Env = append(cmd.Env, env...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		h.t.Fatalf("berth %s: %v", strings.Join(args, " "), err)
+	}
+	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// process is a berth that runs.
+type process struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	out    transcript
+	exited chan struct{}
+}
+
+// transcript collects what a process writes.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *transcript) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *transcript) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// start starts a berth that is killed at the end of the test.
+func (h home) start(args ...string) *process {
+	h.t.Helper()
+	p := &process{t: h.t, cmd: h.command(args...), exited: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	if err := p.cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.exited)
+	}()
+	h.t.Cleanup(func() {
+		p.kill()
+		if h.t.Failed() {
+			text := p.out.String()
+			h.t.Logf("berth %s said:\n%s", strings.Join(args, " "), text[max(0, len(text)-4000):])
+		}
+	})
+	return p
+}
+
+// says waits until the process has written words.
+func (p *process) says(words string) string {
+	p.t.Helper()
+	eventually(p.t, startWithin, func() error {
+		select {
+		case <-p.exited:
+			if !strings.Contains(p.out.String(), words) {
+				p.t.Fatalf("%s ended with code %d before it said %q: %s", p.cmd, p.cmd.ProcessState.ExitCode(), words, p.out.String())
+			}
+		default:
+		}
+		if !strings.Contains(p.out.String(), words) {
+			return fmt.Errorf("%s has not said %q, but: %s", p.cmd, words, p.out.String())
+		}
+		return nil
+	})
+	return p.out.String()
+}
+
+// stop asks the process to end, as Ctrl-C does, and returns its exit code.
+func (p *process) stop() int {
+	p.t.Helper()
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	return p.wait()
+}
+
+// wait waits for the end of the process.
+func (p *process) wait() int {
+	p.t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(stopWithin):
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+		<-p.exited
+		p.t.Fatalf("%s did not end within %s: %s", p.cmd, stopWithin, p.out.String())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// kill ends the process as kill -9 does.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// eventually tries until f is content, and fails with its last complaint.
+func eventually(t testing.TB, within time.Duration, f func() error) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %v", within, err)
+		}
+		time.Sleep(wait)
+	}
+}
+
+// cluster is a server that can be reached by a kubeconfig.
+type cluster struct {
+	home
+	proc       *process
+	kubeconfig string
+}
+
+// up starts `berth up` with its data in the home; the port is free.
+func (h home) up(args ...string) *cluster {
+	h.t.Helper()
+	args = append([]string{"up", "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"}, args...)
+	c := &cluster{h, h.start(args...), h.path("data/kubeconfig")}
+	c.proc.says("Berth is up")
+	return c
+}
+
+// server starts `berth server` likewise.
+func (h home) server(args ...string) *cluster {
+	h.t.Helper()
+	args = append([]string{"server", "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"}, args...)
+	c := &cluster{h, h.start(args...), h.path("data/kubeconfig")}
+	c.proc.says("API server ready")
+	return c
+}
+
+// kubectl runs the embedded kubectl as the admin.
+func (c *cluster) kubectl(args ...string) result {
+	c.t.Helper()
+	return c.home.run(append([]string{"kubectl", "--kubeconfig", c.kubeconfig}, args...)...)
+}
+
+// must is kubectl that must succeed; it returns what that wrote.
+func (c *cluster) must(args ...string) string {
+	c.t.Helper()
+	r := c.kubectl(args...)
+	if r.code != 0 {
+		c.t.Fatalf("kubectl %s: %s", strings.Join(args, " "), r)
+	}
+	return r.stdout
+}
+
+// json is must with -o json, read into v.
+func (c *cluster) json(v any, args ...string) {
+	c.t.Helper()
+	out := c.must(append(args, "-o", "json")...)
+	if err := json.Unmarshal([]byte(out), v); err != nil {
+		c.t.Fatalf("kubectl %s -o json: %v: %s", strings.Join(args, " "), err, out)
+	}
+}
+
+// config is the admin's connection.
+func (c *cluster) config() *rest.Config {
+	c.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	config.QPS = -1
+	return config
+}
+
+func (c *cluster) client() kubernetes.Interface {
+	c.t.Helper()
+	client, err := kubernetes.NewForConfig(c.config())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return client
+}
+
+// credential writes a kubeconfig made by `berth credentials` and returns its path.
+func (c *cluster) credential(name string, args ...string) string {
+	c.t.Helper()
+	r := c.home.run(append([]string{"credentials", "--data-dir", c.path("data")}, args...)...)
+	if r.code != 0 {
+		c.t.Fatalf("berth credentials %s: %s", strings.Join(args, " "), r)
+	}
+	return c.write(name+".kubeconfig", r.stdout)
+}

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// amounts are exact quantities by resource. They are computed here from the text
+// of quantities, with none of the code that Berth or its libraries count with.
+type amounts map[string]*big.Rat
+
+func (a amounts) add(name string, q *big.Rat) {
+	if a[name] == nil {
+		a[name] = new(big.Rat)
+	}
+	a[name].Add(a[name], q)
+}
+
+// of is how much of a resource there is, 0 for none.
+func (a amounts) of(name string) *big.Rat {
+	if a[name] == nil {
+		return new(big.Rat)
+	}
+	return a[name]
+}
+
+var suffixes = []struct {
+	text       string
+	base, tens int64
+}{
+	{"Ki", 1024, 1}, {"Mi", 1024, 2}, {"Gi", 1024, 3}, {"Ti", 1024, 4}, {"Pi", 1024, 5}, {"Ei", 1024, 6},
+	{"n", 1000, -3}, {"u", 1000, -2}, {"m", 1000, -1}, {"k", 1000, 1}, {"M", 1000, 2}, {"G", 1000, 3}, {"T", 1000, 4}, {"P", 1000, 5}, {"E", 1000, 6},
+}
+
+// number reads a quantity: a decimal number with a binary or decimal suffix.
+func number(t testing.TB, text string) *big.Rat {
+	t.Helper()
+	scale := big.NewRat(1, 1)
+	for _, s := range suffixes {
+		rest, found := strings.CutSuffix(text, s.text)
+		if !found {
+			continue
+		}
+		text = rest
+		factor := big.NewRat(s.base, 1)
+		if s.tens < 0 {
+			factor.Inv(factor)
+			s.tens = -s.tens
+		}
+		for range s.tens {
+			scale.Mul(scale, factor)
+		}
+		break
+	}
+	n, ok := new(big.Rat).SetString(text)
+	if !ok {
+		t.Fatalf("%q is no number", text)
+	}
+	return n.Mul(n, scale)
+}
+
+func amountsOf(t testing.TB, list corev1.ResourceList) amounts {
+	t.Helper()
+	out := amounts{}
+	for name, q := range list {
+		out.add(string(name), number(t, text(q)))
+	}
+	return out
+}
+
+// text is a quantity as the API writes it.
+func text(q resource.Quantity) string { return q.String() }
+
+// demand is what a pod of plain containers asks for, itself as one of `pods`
+// included. Tests of this package make no other pods.
+func demand(t testing.TB, p *corev1.Pod) amounts {
+	t.Helper()
+	if len(p.Spec.InitContainers) > 0 || len(p.Spec.Overhead) > 0 || p.Spec.Resources != nil {
+		t.Fatalf("pod %s/%s has init containers, overhead or pod resources, which this recount does not know", p.Namespace, p.Name)
+	}
+	out := amounts{}
+	out.add("pods", big.NewRat(1, 1))
+	for i := range p.Spec.Containers {
+		for name, q := range amountsOf(t, p.Spec.Containers[i].Resources.Requests) {
+			out.add(name, q)
+		}
+	}
+	return out
+}
+
+// occupies says whether a pod counts on its node.
+func occupies(p *corev1.Pod) bool {
+	return p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
+}
+
+// account is one node of a recount.
+type account struct {
+	node       *corev1.Node
+	have, used amounts
+}
+
+// lacks is the first resource that a node has too little of for a demand, in the
+// order cpu, memory, then the others; "" when it fits.
+func (a *account) lacks(d amounts) []string {
+	var out []string
+	for name, want := range d {
+		if want.Sign() == 0 {
+			continue
+		}
+		if sum := new(big.Rat).Add(a.used.of(name), want); sum.Cmp(a.have.of(name)) > 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// recount sums what the pods on each node ask for.
+func recount(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*account {
+	t.Helper()
+	accounts := map[string]*account{}
+	for i := range nodes {
+		n := &nodes[i]
+		accounts[n.Name] = &account{n, amountsOf(t, n.Status.Allocatable), amounts{}}
+	}
+	for i := range pods {
+		p := &pods[i]
+		if !occupies(p) {
+			continue
+		}
+		a := accounts[p.Spec.NodeName]
+		if a == nil {
+			t.Errorf("pod %s/%s is on node %q, which does not exist", p.Namespace, p.Name, p.Spec.NodeName)
+			continue
+		}
+		for name, q := range demand(t, p) {
+			a.used.add(name, q)
+		}
+	}
+	return accounts
+}
+
+// nodesHold checks that no node is over its capacity in anything.
+func nodesHold(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*account {
+	t.Helper()
+	accounts := recount(t, pods, nodes)
+	for name, a := range accounts {
+		for res, used := range a.used {
+			if used.Cmp(a.have.of(res)) > 0 {
+				t.Errorf("node %s is over capacity: %s of %s in use, it has %s", name, used.FloatString(3), res, a.have.of(res).FloatString(3))
+			}
+		}
+	}
+	return accounts
+}

@@ -1,0 +1,244 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// examplePods is how many pods examples/pods.yaml makes.
+const examplePods = 30
+
+// TestFirstLight is the tour of the README.
+func TestFirstLight(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up()
+	t.Run("thirty pods run on three nodes", func(t *testing.T) {
+		c.must("apply", "-f", "../examples/pods.yaml")
+		c.running(examplePods)
+		table := c.must("get", "pods", "-o", "wide")
+		lines := strings.Split(strings.TrimSpace(table), "\n")
+		if len(lines) != examplePods+1 || !strings.HasPrefix(lines[0], "NAME") || !strings.Contains(lines[0], "NODE") {
+			t.Fatalf("get pods -o wide: %s", table)
+		}
+		perNode := map[string]int{}
+		for _, line := range lines[1:] {
+			f := strings.Fields(line)
+			if f[1] != "1/1" || f[2] != "Running" {
+				t.Errorf("not running: %s", line)
+			}
+			perNode[f[6]]++
+		}
+		if perNode["n1"] == 0 || perNode["n2"] == 0 || perNode["n3"] == 0 || len(perNode) != 3 {
+			t.Errorf("pods per node: %v, want all of n1, n2, n3", perNode)
+		}
+		nodesHold(t, c.pods(), c.nodes())
+	})
+	t.Run("explain says why", func(t *testing.T) { explains(t, c) })
+	t.Run("it says what happened", func(t *testing.T) {
+		events := c.must("get", "events", "--field-selector", "reason=Scheduled")
+		if n := strings.Count(events, "Successfully assigned default/"); n != examplePods {
+			t.Errorf("%d Scheduled events, want %d: %s", n, examplePods, events)
+		}
+	})
+	before := c.pods()
+	if code := c.proc.stop(); code != 0 {
+		t.Fatalf("Ctrl-C ended it with code %d, want 0: %s", code, c.proc.out.String())
+	}
+	t.Run("goes on after an orderly stop", func(t *testing.T) { goesOn(t, h.up(), before, "after-stop") })
+}
+
+// explains holds both outputs of explain to what the cluster shows.
+func explains(t *testing.T, c *cluster) {
+	c.must("run", "huge", "--image", "huge:1", "--overrides", `{"spec":{"containers":[{"name":"huge","image":"huge:1","resources":{"requests":{"cpu":"9"}}}]}}`)
+	defer c.must("delete", "pod", "huge")
+	text := c.explain("default/huge")
+	for _, words := range []string{"pod default/huge", "fits 0 of 3 nodes", "NodeResourcesFit rejects 3 nodes", "requests 9", "has 8 in all"} {
+		if !strings.Contains(text, words) {
+			t.Errorf("explain pod default/huge does not say %q: %s", words, text)
+		}
+	}
+	var pod corev1.Pod
+	c.json(&pod, "get", "pod", "web-1")
+	if text := c.explain("web-1"); !strings.Contains(text, "bound to "+pod.Spec.NodeName) || !strings.Contains(text, "(here)") {
+		t.Errorf("explain pod web-1 does not say that it is bound to %s: %s", pod.Spec.NodeName, text)
+	}
+	var got explained
+	if err := json.Unmarshal([]byte(c.explain("default/web-1", "-o", "json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Pod != "default/web-1" || got.Node != pod.Spec.NodeName || got.Outcome != "scheduled" || len(got.Nodes) != 3 {
+		t.Errorf("explain -o json: %+v", got)
+	}
+	if !slices.Contains(got.Top, got.Choice) {
+		t.Errorf("the choice %s is not among the best %v", got.Choice, got.Top)
+	}
+	for _, n := range got.Nodes {
+		if n.Feasible == (n.Plugin != "") || n.Feasible != (n.Total != nil) || n.Feasible == (len(n.Reasons) > 0) {
+			t.Errorf("node %s: neither a score nor a refusal: %+v", n.Name, n)
+		}
+		total := int64(0)
+		for _, s := range n.Scores {
+			total += s
+		}
+		if n.Total != nil && *n.Total != total {
+			t.Errorf("node %s: total %d, but its scores sum to %d", n.Name, *n.Total, total)
+		}
+	}
+	if r := c.home.run("explain", "pod", "nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "pod default/nobody: not found") {
+		t.Errorf("explain of a pod that is not there: %s", r)
+	}
+}
+
+// explained is the schema of explain -o json: that of conformance/scheduling
+// with fields besides.
+type explained struct {
+	Pod, Node, Profile, Outcome, Choice string
+	Top                                 []string
+	Nodes                               []struct {
+		Name         string
+		Feasible     bool
+		Plugin, Code string
+		Reasons      []string
+		Scores       map[string]int64
+		Total        *int64
+	}
+}
+
+func (c *cluster) explain(args ...string) string {
+	c.t.Helper()
+	r := c.home.run(append([]string{"explain", "pod", "--kubeconfig", c.kubeconfig}, args...)...)
+	if r.code != 0 {
+		c.t.Fatalf("berth explain pod %s: %s", strings.Join(args, " "), r)
+	}
+	return r.stdout
+}
+
+// goesOn checks that a cluster still has its pods where they were, and places more.
+func goesOn(t *testing.T, c *cluster, before []corev1.Pod, name string) {
+	t.Helper()
+	now := map[string]corev1.Pod{}
+	for _, p := range c.pods() {
+		now[p.Name] = p
+	}
+	for _, p := range before {
+		q, ok := now[p.Name]
+		if !ok || q.UID != p.UID || q.Spec.NodeName != p.Spec.NodeName || q.Status.StartTime == nil || !q.Status.StartTime.Equal(p.Status.StartTime) {
+			t.Errorf("pod %s was %s on %s since %v, now it is %s on %q since %v", p.Name, p.UID, p.Spec.NodeName, p.Status.StartTime, q.UID, q.Spec.NodeName, q.Status.StartTime)
+		}
+	}
+	c.must("run", name, "--image", "more:1")
+	c.running(len(before) + 1)
+	nodesHold(t, c.pods(), c.nodes())
+}
+
+func TestGoesOnAfterKill(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up("--nodes", "4", "--node-cpu", "3500m", "--node-memory", "4Gi")
+	c.must("apply", "-f", "../examples/pods.yaml")
+	c.running(examplePods)
+	before := c.pods()
+	c.proc.kill()
+	c = h.up("--nodes", "4", "--node-cpu", "3500m", "--node-memory", "4Gi")
+	goesOn(t, c, before, "after-kill")
+	var node corev1.Node
+	c.json(&node, "get", "node", "n4")
+	if cpu, mem := node.Status.Allocatable.Cpu().String(), node.Status.Allocatable.Memory().String(); cpu != "3500m" || mem != "4Gi" {
+		t.Errorf("n4 has %s cpu, %s memory; want what --node-cpu and --node-memory say", cpu, mem)
+	}
+}
+
+func TestEphemeralLeavesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up("--ephemeral", "--nodes", "1", "--seed", "7")
+	out := c.proc.out.String()
+	if !strings.Contains(out, "nothing is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
+		t.Errorf("it does not say what is kept, its seed and its kubeconfig: %s", out)
+	}
+	c.must("run", "one", "--image", "one:1")
+	c.running(1)
+	if code := c.proc.stop(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	if left := files(t, h.dir); len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+	again := h.up("--ephemeral", "--nodes", "1")
+	if pods := again.pods(); len(pods) != 0 {
+		t.Errorf("a second start still has %d pods", len(pods))
+	}
+	// The default cluster is found without --kubeconfig.
+	d := &cluster{h, h.start("up", "--listen", "127.0.0.1:0", "--nodes", "1"), h.path("state/berth/kubeconfig")}
+	d.proc.says("Berth is up")
+	if r := h.run("kubectl", "get", "nodes"); r.code != 0 || !strings.Contains(r.stdout, "n1") {
+		t.Errorf("kubectl without --kubeconfig: %s", r)
+	}
+	if r := h.run("explain", "pod", "nobody"); r.code != 1 || !strings.Contains(r.stderr, "not found") {
+		t.Errorf("explain without --kubeconfig: %s", r)
+	}
+}
+
+// files are those below a directory but for kubectl's caches.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	var found []string
+	var walk func(string)
+	walk = func(d string) {
+		entries, err := os.ReadDir(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			switch path := d + "/" + e.Name(); {
+			case e.Name() == ".kube":
+			case e.IsDir():
+				walk(path)
+			default:
+				found = append(found, path)
+			}
+		}
+	}
+	walk(dir)
+	return found
+}
+
+// pods are all pods of the cluster.
+func (c *cluster) pods() []corev1.Pod {
+	c.t.Helper()
+	var list corev1.PodList
+	c.json(&list, "get", "pods", "-A")
+	return list.Items
+}
+
+func (c *cluster) nodes() []corev1.Node {
+	c.t.Helper()
+	var list corev1.NodeList
+	c.json(&list, "get", "nodes")
+	return list.Items
+}
+
+// running waits until so many pods are Running.
+func (c *cluster) running(want int) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		n := 0
+		pods := c.pods()
+		for i := range pods {
+			if pods[i].Status.Phase == corev1.PodRunning {
+				n++
+			}
+		}
+		if n != want {
+			return fmt.Errorf("%d of %d pods are Running, want %d", n, len(pods), want)
+		}
+		return nil
+	})
+}
