@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"math"
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
@@ -15,8 +16,10 @@ type Index struct {
 	changeLog
 	order
 
-	// Rows are the numbers of the nodes, by NodeID.
-	Rows []Row
+	// The numbers of the nodes, by NodeID.
+	Rows      []Row
+	Ephemeral []Ephemeral
+	Keys      []uint64 // NodeInfo.Key
 
 	limits   limits
 	taints   taintSets
@@ -37,14 +40,21 @@ type Index struct {
 	groups map[string]uint64
 }
 
-// Row is the numbers of a node that fit and its scores read.
+// Row is the numbers of a node that fit and its scores read at every look; it
+// fills one line of a processor's cache.
 type Row struct {
-	Live                                    bool
-	AllocCPU, AllocMem, AllocEph, AllocPods int64
-	UsedCPU, UsedMem, UsedEph, Pods         int64
-	ScoringCPU, ScoringMem                  int64
-	Key                                     uint64
+	AllocCPU, AllocMem     int64
+	UsedCPU, UsedMem       int64
+	ScoringCPU, ScoringMem int64
+	AllocPods, Pods        int32
+	// Even is how evenly cpu and memory are used: 100 times one minus half the
+	// difference of their fractions (1 at most), truncated; 100 where one is missing.
+	Even int32
+	Live bool
 }
+
+// Ephemeral is a node's ephemeral storage, which few pods ask for.
+type Ephemeral struct{ Alloc, Used int64 }
 
 // Index returns the State's index, making it when there is none.
 func (s *State) Index() *Index {
@@ -99,18 +109,33 @@ func (x *Index) fill() {
 // State is the state that the index belongs to.
 func (x *Index) State() *State { return x.state }
 
+// even computes Row.Even with the operations of the balance score, in their
+// order, so that the same number comes out.
+func even(r *Row) int32 {
+	if r.AllocCPU == 0 || r.AllocMem == 0 {
+		return 100
+	}
+	cpu := min(float64(r.UsedCPU)/float64(r.AllocCPU), 1)
+	mem := min(float64(r.UsedMem)/float64(r.AllocMem), 1)
+	return int32(float64((1 - math.Abs((cpu-mem)/2)) * 100))
+}
+
 // touch writes a node's numbers anew and logs it.
 func (x *Index) touch(id NodeID, static bool) {
 	n := x.state.nodes[id]
 	r := &x.Rows[id]
-	r.UsedCPU, r.UsedMem, r.UsedEph = n.Used.MilliCPU, n.Used.Memory, n.Used.Ephemeral
+	r.UsedCPU, r.UsedMem = n.Used.MilliCPU, n.Used.Memory
 	r.ScoringCPU, r.ScoringMem = n.Scoring.MilliCPU, n.Scoring.Memory
-	r.Pods = int64(len(n.Pods))
+	r.Pods = int32(len(n.Pods))
+	x.Ephemeral[id].Used = n.Used.Ephemeral
 	if static {
 		a := &n.Model.Allocatable
-		r.Live, r.Key = true, n.Key
-		r.AllocCPU, r.AllocMem, r.AllocEph, r.AllocPods = a.MilliCPU, a.Memory, a.Ephemeral, n.Model.Pods
+		r.Live, x.Keys[id] = true, n.Key
+		r.AllocCPU, r.AllocMem = a.MilliCPU, a.Memory
+		r.AllocPods = int32(max(-1, min(n.Model.Pods, 1<<31-1)))
+		x.Ephemeral[id].Alloc = a.Ephemeral
 	}
+	r.Even = even(r)
 	x.log(id, static)
 }
 
@@ -120,6 +145,8 @@ func (x *Index) nodeAdded(n *NodeInfo) {
 	}
 	for len(x.Rows) <= int(n.ID) {
 		x.Rows = append(x.Rows, Row{})
+		x.Ephemeral = append(x.Ephemeral, Ephemeral{})
+		x.Keys = append(x.Keys, 0)
 		x.taints.of = append(x.taints.of, 0)
 	}
 	x.changeLog.grow(len(x.Rows))
@@ -133,7 +160,7 @@ func (x *Index) nodeRemoved(n *NodeInfo) {
 		return
 	}
 	x.undescribe(n.ID)
-	x.Rows[n.ID] = Row{}
+	x.Rows[n.ID], x.Ephemeral[n.ID] = Row{}, Ephemeral{}
 	x.order.removed(n.ID)
 	x.log(n.ID, true)
 }

@@ -199,7 +199,7 @@ func look(x *Index, id NodeID, static string, counters []*Counter) (string, stri
 			static += fmt.Sprint(d, x.derived[d].Values[id])
 		}
 	}
-	out := fmt.Sprint(static, x.Rows[id])
+	out := fmt.Sprint(static, x.Rows[id], x.Ephemeral[id], x.Keys[id])
 	for _, c := range counters {
 		if c.Column.Fine {
 			out += fmt.Sprint(" ", c.At(id))

@@ -7,7 +7,7 @@ import (
 )
 
 // order is the circle of nodes by key, in which ties are broken. Ranks have
-// holes where nodes went; they are given anew when a node comes.
+// holes where nodes went, which keep theirs; they are given anew when a node comes.
 type order struct {
 	ranks   []int32  // by NodeID
 	byRank  []NodeID // -1: a hole
@@ -27,7 +27,6 @@ func (o *order) added(id NodeID) {
 func (o *order) removed(id NodeID) {
 	if r := o.ranks[id]; r >= 0 {
 		o.byRank[r] = -1
-		o.ranks[id] = -1
 	}
 	if i := slices.Index(o.waiting, id); i >= 0 {
 		o.waiting = slices.Delete(o.waiting, i, i+1)

@@ -125,6 +125,9 @@ func (d draw) spec() *model.PodSpec {
 		s.Requests.Scalars = []model.Scalar{{Name: d.pick("x.io/gpu", "y.io/nic"), Amount: 1}}
 		s.Scoring.Scalars = s.Requests.Scalars
 	}
+	if d.one(8) {
+		s.ScoringSelf = &model.Requests{MilliCPU: 700, Memory: 1 << 28}
+	}
 	d.nodePart(s)
 	for d.one(10) {
 		s.Ports = append(s.Ports, model.HostPort{IP: d.pick("0.0.0.0", "10.0.0.1"), Protocol: "TCP", Port: int32(80 + d.IntN(2))})

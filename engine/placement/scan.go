@@ -38,7 +38,7 @@ func (e *Engine) scan(sh *shape) []bucket {
 			continue
 		}
 		sh.read(id, &v)
-		if at < 0 || v != last {
+		if at < 0 || !sh.same(&v, &last) {
 			found, ok := sc.byVector[v]
 			if !ok {
 				found = int32(len(buckets))
@@ -48,7 +48,7 @@ func (e *Engine) scan(sh *shape) []bucket {
 			at, last = found, v
 		}
 		b := &buckets[at]
-		points, ahead := sh.points(x, id), x.Rows[i].Key-sc.point
+		points, ahead := sh.points(x, id), x.Keys[i]-sc.point
 		if b.count == 0 || points > b.points || (points == b.points && e.before(id, ahead, b.best, b.ahead)) {
 			b.best, b.points, b.ahead = id, points, ahead
 		}
@@ -65,4 +65,14 @@ func (e *Engine) before(a cluster.NodeID, aheadA uint64, b cluster.NodeID, ahead
 		return aheadA < aheadB
 	}
 	return e.state.Node(a).Model.Name < e.state.Node(b).Model.Name
+}
+
+// same compares the slots that the shape uses.
+func (sh *shape) same(a, b *vector) bool {
+	for i := range a[:sh.slots] {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
 }

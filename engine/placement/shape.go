@@ -35,6 +35,8 @@ type shape struct {
 	mask   *cluster.Derived // which of them a node has
 
 	columns []columnUse
+	fine    []fineUse
+	flagged bool // slotFlags and slotDraw say something
 	slots   int
 	hard    []hardSpread
 	soft    []softTerm
@@ -74,6 +76,13 @@ type vector [maxSlots]int32
 type columnUse struct {
 	column *cluster.Column
 	slot   int
+}
+
+// fineUse puts a node's count into a slot, plus present where it has the label.
+type fineUse struct {
+	counter *cluster.Counter
+	slot    int
+	present int32
 }
 
 // pull is a counter that attracts or repels. With slot 0 its column is fine, and

@@ -35,6 +35,7 @@ func (e *Engine) compile(pod *model.Pod, class *cluster.Class) *shape {
 	c.compileImages()
 	c.compileSpread()
 	c.compileTerms()
+	c.finish()
 	c.plain = c.plain || c.slots > maxSlots
 	return c.shape
 }

@@ -87,7 +87,10 @@ func (sh *shape) judge(x *cluster.Index, id cluster.NodeID) fail {
 	}
 	f |= lacks(shortCPU, want.MilliCPU, r.UsedCPU, r.AllocCPU)
 	f |= lacks(shortMemory, want.Memory, r.UsedMem, r.AllocMem)
-	f |= lacks(shortEphemeral, want.Ephemeral, r.UsedEph, r.AllocEph)
+	if want.Ephemeral > 0 {
+		d := &x.Ephemeral[id]
+		f |= lacks(shortEphemeral, want.Ephemeral, d.Used, d.Alloc)
+	}
 	for i := range sh.scalars {
 		sc, n := &sh.scalars[i], x.State().Node(id)
 		f |= lacks(shortScalar<<i, sc.Amount, n.Used.Scalar(sc.Name), n.Model.Allocatable.Scalar(sc.Name))
@@ -158,8 +161,7 @@ func balanceOfTwo(r *cluster.Row, cpu, mem int64) int64 {
 		return 50 + (50+100-100)/2
 	}
 	with := evenness(fraction(r.UsedCPU+cpu, r.AllocCPU), fraction(r.UsedMem+mem, r.AllocMem))
-	without := evenness(fraction(r.UsedCPU, r.AllocCPU), fraction(r.UsedMem, r.AllocMem))
-	return 50 + (50+with-without)/2
+	return 50 + (50+with-int64(r.Even))/2
 }
 
 func evenness(a, b float64) int64 {
@@ -167,9 +169,8 @@ func evenness(a, b float64) int64 {
 	return int64(float64((1 - std) * 100))
 }
 
-// read fills in what the shape reads of a node.
+// read fills in what the shape reads of a node: all slots below sh.slots.
 func (sh *shape) read(id cluster.NodeID, v *vector) {
-	*v = vector{}
 	v[slotStatic] = sh.static.Values[id]
 	if sh.mask != nil {
 		v[slotImages] = sh.mask.Values[id]
@@ -177,47 +178,67 @@ func (sh *shape) read(id cluster.NodeID, v *vector) {
 	for i := range sh.columns {
 		v[sh.columns[i].slot] = sh.columns[i].column.IDs[id]
 	}
-	for i := range sh.hard {
-		if h := &sh.hard[i]; h.fine && h.counter.Column.IDs[id] != 0 {
-			v[h.slot] = h.counter.At(id) + 1
+	for i := range sh.fine {
+		f := &sh.fine[i]
+		v[f.slot] = f.counter.At(id)
+		if f.counter.Column.IDs[id] != 0 {
+			v[f.slot] += f.present
 		}
 	}
-	for i := range sh.soft {
-		if t := &sh.soft[i]; t.host {
-			v[t.slot] = t.counter.At(id)
-		}
+	if sh.flagged {
+		v[slotFlags], v[slotDraw] = sh.readFlags(id)
 	}
-	if sh.hostAt != nil && sh.hostAt.IDs[id] != 0 {
-		v[slotFlags] |= flagHost
-	}
-	sh.readPulls(id, v)
 }
 
-// readPulls fills in what the counters of fine columns mean to the shape.
-func (sh *shape) readPulls(id cluster.NodeID, v *vector) {
+// readFlags reads what the counters of fine columns mean to the shape.
+func (sh *shape) readFlags(id cluster.NodeID) (flags, drawn int32) {
+	if sh.hostAt != nil && sh.hostAt.IDs[id] != 0 {
+		flags |= flagHost
+	}
 	for i := range sh.affine {
 		if p := &sh.affine[i]; p.slot == 0 {
 			switch {
 			case p.counter.Column.IDs[id] == 0:
-				v[slotFlags] |= flagAffinityLabel
+				flags |= flagAffinityLabel
 			case p.counter.At(id) <= 0:
-				v[slotFlags] |= flagAffinityNone
+				flags |= flagAffinityNone
 			}
 		}
 	}
 	for i := range sh.anti {
 		if p := &sh.anti[i]; p.slot == 0 && p.counter.At(id) > 0 {
-			v[slotFlags] |= flagAnti
+			flags |= flagAnti
 		}
 	}
 	for i := range sh.against {
 		if p := &sh.against[i]; p.slot == 0 && p.counter.At(id) > 0 {
-			v[slotFlags] |= flagAgainst
+			flags |= flagAgainst
 		}
 	}
 	for i := range sh.draws {
 		if p := &sh.draws[i]; p.slot == 0 {
-			v[slotDraw] += int32(p.weight) * p.counter.At(id)
+			drawn += int32(p.weight) * p.counter.At(id)
+		}
+	}
+	return flags, drawn
+}
+
+// finish gathers what read goes through.
+func (c *compiling) finish() {
+	for i := range c.hard {
+		if h := &c.hard[i]; h.fine {
+			c.fine = append(c.fine, fineUse{h.counter, h.slot, 1})
+		}
+	}
+	for i := range c.soft {
+		if t := &c.soft[i]; t.host {
+			c.fine = append(c.fine, fineUse{t.counter, t.slot, 0})
+		}
+	}
+	c.flagged = c.hostAt != nil
+	for _, list := range [][]pull{c.affine, c.anti, c.against, c.draws} {
+		for i := range list {
+			c.flagged = c.flagged || list[i].slot == 0
 		}
 	}
 }

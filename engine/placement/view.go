@@ -30,7 +30,6 @@ type seat struct {
 	fail   fail
 	bucket int32 // -1: in none
 	points int32
-	rank   int32 // as of when it was put there
 }
 
 // viewFor returns the shape's view, up to date, or nil when a scan is cheaper:
@@ -96,13 +95,13 @@ func (v *view) catchUp(x *cluster.Index, ranks []int32) {
 func (v *view) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 	s := &v.nodes[id]
 	if !x.Rows[id].Live {
-		v.leave(s)
+		v.leave(s, ranks[id])
 		s.fail = 0
 		return
 	}
 	if f := v.owner.judge(x, id); f != 0 {
 		if f != s.fail {
-			v.leave(s)
+			v.leave(s, ranks[id])
 			s.fail = f
 			v.fails = countFail(v.fails, f, 1)
 		}
@@ -111,21 +110,21 @@ func (v *view) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 	var of vector
 	v.owner.read(id, &of)
 	points := v.owner.points(x, id)
-	if s.bucket >= 0 && v.buckets[s.bucket].of == of {
+	if s.bucket >= 0 && v.owner.same(&v.buckets[s.bucket].of, &of) {
 		if points == s.points {
 			return
 		}
 		b := s.bucket
-		v.leave(s)
+		v.leave(s, ranks[id])
 		v.join(s, b, points, ranks[id])
 		return
 	}
-	v.leave(s)
+	v.leave(s, ranks[id])
 	v.join(s, v.bucketOf(&of), points, ranks[id])
 }
 
 // leave takes a node out of where it is.
-func (v *view) leave(s *seat) {
+func (v *view) leave(s *seat, rank int32) {
 	if s.fail != 0 {
 		v.fails = countFail(v.fails, s.fail, -1)
 		s.fail = 0
@@ -136,7 +135,7 @@ func (v *view) leave(s *seat) {
 	b := &v.buckets[s.bucket]
 	set := b.sets[s.points]
 	v.bytes -= set.bytes()
-	set.del(s.rank, v.limit)
+	set.del(rank, v.limit)
 	v.bytes += set.bytes()
 	if set.n == 0 {
 		b.mask[s.points>>6] &^= 1 << (s.points & 63)
@@ -163,7 +162,7 @@ func (v *view) join(s *seat, bucket, points, rank int32) {
 	if b.count++; b.count == 1 {
 		v.empty--
 	}
-	s.bucket, s.points, s.rank = bucket, points, rank
+	s.bucket, s.points = bucket, points
 }
 
 // bucketOf finds or makes the bucket of a vector.

@@ -63,7 +63,7 @@ func (e *Engine) walk(sh *shape, buckets []bucket, v *view) found {
 		better := first || total > out.total
 		first = false
 		if v == nil {
-			if better || e.before(b.best, b.ahead, out.node, e.index.Rows[out.node].Key-e.scratch.point) {
+			if better || e.before(b.best, b.ahead, out.node, e.index.Keys[out.node]-e.scratch.point) {
 				out.total, out.node = total, b.best
 			}
 			continue

@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+)
+
+const (
+	hostKey = "kubernetes.io/hostname"
+	zoneKey = "topology.kubernetes.io/zone"
+)
+
+// mixed is a cluster of n nodes of several sizes in three zones, some tainted,
+// some without a zone.
+func mixed(n int) *cluster.State {
+	r := rand.New(rand.NewPCG(1, 2))
+	s := cluster.New()
+	for i := range n {
+		node := &model.Node{Name: fmt.Sprintf("node-%05d", i), Pods: 110,
+			Allocatable: model.Requests{MilliCPU: int64(8+8*r.IntN(4)) * 1000, Memory: int64(32+r.IntN(96)) << 30, Ephemeral: 100 << 30}}
+		labels := map[string]string{hostKey: node.Name, "disk": "hdd", "kubernetes.io/os": "linux", "pool": fmt.Sprint(r.IntN(5))}
+		if i%2 == 0 {
+			labels["disk"] = "ssd"
+		}
+		if r.IntN(50) > 0 {
+			labels[zoneKey] = string(rune('a' + r.IntN(3)))
+		}
+		node.Labels = model.LabelsOf(labels)
+		switch r.IntN(20) {
+		case 0:
+			node.Taints = []model.Taint{{Key: "dedicated", Value: "x", Effect: model.NoSchedule}}
+		case 1:
+			node.Taints = []model.Taint{{Key: "old", Effect: model.PreferNoSchedule}}
+		}
+		s.UpsertNode(node)
+	}
+	return s
+}
+
+// heartbeat is a node's status written anew with nothing in it changed.
+func heartbeat(s *cluster.State, i int) {
+	ids := s.NodeIDs()
+	n := *s.Node(ids[i%len(ids)]).Model
+	n.ResourceVersion = fmt.Sprint(i)
+	s.UpsertNode(&n)
+}
+
+// relabel changes a label of a node that no pod asks for.
+func relabel(s *cluster.State, i int) {
+	ids := s.NodeIDs()
+	n := *s.Node(ids[i%len(ids)]).Model
+	m := map[string]string{"note": fmt.Sprint(i)}
+	for _, l := range n.Labels {
+		if l.Key != "note" {
+			m[l.Key] = l.Value
+		}
+	}
+	n.Labels = model.LabelsOf(m)
+	s.UpsertNode(&n)
+}
+
+// kind makes the specification of the pods of an app.
+type kind struct {
+	name string
+	spec func(app string, i int) *model.PodSpec
+}
+
+func basic(i int) *model.PodSpec {
+	s := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Images: []string{"registry/app:1"}}
+	s.Requests = model.Requests{MilliCPU: int64(50 + 10*(i%20)), Memory: int64(64+16*(i%10)) << 20}
+	s.Scoring = s.Requests
+	return s
+}
+
+func of(app string) *model.Selector {
+	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
+}
+
+func near(app, key string) model.PodTerm {
+	return model.PodTerm{TopologyKey: key, Selector: of(app), Namespaces: []string{"default"}}
+}
+
+var (
+	plainKind    = kind{"plain requests", func(_ string, i int) *model.PodSpec { return basic(i) }}
+	affinityKind = kind{"required node affinity", func(_ string, i int) *model.PodSpec {
+		s := basic(i)
+		s.NodeSelector.HasRequired = true
+		s.NodeSelector.Required = []model.NodeTerm{{Labels: []model.Requirement{{Key: "disk", Op: model.In, Values: []string{"ssd"}}}}}
+		return s
+	}}
+	antiHostKind = kind{"preferred anti-affinity, host", func(app string, i int) *model.PodSpec {
+		s := basic(i)
+		s.PreferredAntiAffinity = []model.WeightedPodTerm{{Weight: 100, Term: near(app, hostKey)}}
+		return s
+	}}
+	zoneKind = kind{"required affinity, zone", func(app string, i int) *model.PodSpec {
+		s := basic(i)
+		s.Affinity = []model.PodTerm{near(app, zoneKey)}
+		return s
+	}}
+	hardKind = kind{"hard spread, zone", func(app string, i int) *model.PodSpec {
+		s := basic(i)
+		s.Spread = []model.SpreadConstraint{{TopologyKey: zoneKey, MaxSkew: 1, MinDomains: 1, Hard: true, Selector: of(app)}}
+		return s
+	}}
+	// defaultKind is spread by the default constraints, as there is a Service.
+	defaultKind = kind{"default spread", func(_ string, i int) *model.PodSpec { return basic(i) }}
+	hugeKind    = kind{"unschedulable", func(_ string, i int) *model.PodSpec {
+		s := basic(i)
+		s.Requests.MilliCPU = 10_000_000
+		return s
+	}}
+)
+
+// app is pods of one specification and the same labels.
+type app struct {
+	name string
+	spec *model.PodSpec
+}
+
+// apps makes n apps of kinds in turn. Those of defaultKind get a Service each.
+func apps(s *cluster.State, n int, kinds ...kind) []app {
+	var out []app
+	for i := range n {
+		k := kinds[i%len(kinds)]
+		name := fmt.Sprintf("%s-%d", k.name[:4], i)
+		if k.name == defaultKind.name {
+			s.UpsertGroup(model.Group{Kind: "Service", Namespace: "default", Name: name, Selector: of(name)})
+		}
+		out = append(out, app{name, k.spec(name, i)})
+	}
+	return out
+}
+
+// pod is a new pod of the app.
+func (a app) pod(serial int) *model.Pod {
+	return &model.Pod{Namespace: "default", Name: fmt.Sprintf("%s-%d", a.name, serial), UID: fmt.Sprintf("b1946ac9-2492-4d23-8f9c-%012d", serial),
+		Labels: model.Labels{{Key: "app", Value: a.name}, {Key: "index", Value: fmt.Sprint(serial)}}, Spec: a.spec}
+}
