@@ -67,7 +67,5 @@ func TestHandlersOfContainers(t *testing.T) {
 			[]string{`spec.containers[0].lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)`}},
 		{"a probe's grace is positive", `spec: {containers: [{name: c, image: x, livenessProbe: {tcpSocket: {port: 1}, terminationGracePeriodSeconds: 0}}]}`,
 			[]string{`spec.containers[0].livenessProbe.terminationGracePeriodSeconds: Invalid value: 0: must be greater than 0`}},
-		{"a stop signal needs an operating system", `spec: {containers: [{name: c, image: x, lifecycle: {stopSignal: SIGTERM}}]}`,
-			[]string{"spec.containers[0].lifecycle.stopSignal: Forbidden: may not be set for containers with empty `spec.os.name`"}},
 	})
 }

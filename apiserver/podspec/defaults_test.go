@@ -104,3 +104,22 @@ func TestAppArmorAnnotationsBecomeFields(t *testing.T) {
 		t.Errorf("got %+v", profile)
 	}
 }
+
+func TestFieldsBehindClosedGatesAreNotStored(t *testing.T) {
+	pod := podOf(t, `spec: {schedulingGroup: {podGroupName: g}, containers: [{name: c, image: x, lifecycle: {stopSignal: SIGINT}}],
+		initContainers: [{name: i, image: x, restartPolicy: Always, lifecycle: {stopSignal: SIGINT, preStop: {sleep: {seconds: 1}}}}]}`)
+	PrepareForCreate(pod)
+	sidecar := pod.Spec.InitContainers[0].Lifecycle
+	if pod.Spec.SchedulingGroup != nil || pod.Spec.Containers[0].Lifecycle != nil || sidecar.StopSignal != nil || sidecar.PreStop == nil {
+		t.Errorf("got group %v, lifecycles %v and %v", pod.Spec.SchedulingGroup, pod.Spec.Containers[0].Lifecycle, sidecar)
+	}
+}
+
+func TestFieldsThatAnotherServerStoredAreKept(t *testing.T) {
+	oldPod := podOf(t, `spec: {schedulingGroup: {podGroupName: g}}`)
+	newPod := oldPod.DeepCopy()
+	PrepareForUpdate(newPod, oldPod)
+	if newPod.Spec.SchedulingGroup == nil {
+		t.Error("an update cleared a field that was stored")
+	}
+}

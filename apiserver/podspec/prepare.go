@@ -2,7 +2,6 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -30,15 +29,17 @@ func PrepareForCreate(pod *corev1.Pod) {
 func PrepareForUpdate(newPod, oldPod *corev1.Pod) {
 	newPod.Status = *oldPod.Status.DeepCopy()
 	aliasServiceAccount(&newPod.Spec)
-	dropUnservedFields(&newPod.Spec)
+	dropNewUnservedFields(&newPod.Spec, &oldPod.Spec)
 }
 
 // PrepareTemplate clears what is not served from a template on its way to the store. oldTemplate is nil
-// on creation; a template that does not change stays as another server may have stored it.
+// on creation.
 func PrepareTemplate(newTemplate, oldTemplate *corev1.PodTemplateSpec) {
 	aliasServiceAccount(&newTemplate.Spec)
-	if oldTemplate == nil || !equality.Semantic.DeepEqual(newTemplate.Spec, oldTemplate.Spec) {
+	if oldTemplate == nil {
 		dropUnservedFields(&newTemplate.Spec)
+	} else {
+		dropNewUnservedFields(&newTemplate.Spec, &oldTemplate.Spec)
 	}
 }
 

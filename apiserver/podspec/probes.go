@@ -2,7 +2,6 @@ package podspec
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -63,9 +62,6 @@ func (c *podCheck) lifecycle(lifecycle *corev1.Lifecycle, path *field.Path) {
 	if hook := lifecycle.PreStop; hook != nil {
 		c.handler(handler{exec: hook.Exec, http: hook.HTTPGet, tcp: hook.TCPSocket, sleep: hook.Sleep}, path.Child("preStop"))
 	}
-	if lifecycle.StopSignal != nil {
-		c.stopSignal(*lifecycle.StopSignal, path.Child("stopSignal"))
-	}
 }
 
 // handler wants exactly one kind of action; only the first one given is looked into.
@@ -123,22 +119,5 @@ func (c *podCheck) sleep(action *corev1.SleepAction, path *field.Path) {
 	grace := c.spec.TerminationGracePeriodSeconds
 	if grace != nil && (action.Seconds < 0 || action.Seconds > *grace) {
 		c.invalid(path, action.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", *grace))
-	}
-}
-
-// windowsSignals are the only two that a Windows container can be sent.
-var windowsSignals = []corev1.Signal{corev1.SIGKILL, corev1.SIGTERM}
-
-func (c *podCheck) stopSignal(signal corev1.Signal, path *field.Path) {
-	if c.spec.OS == nil {
-		c.forbidden(path, "may not be set for containers with empty `spec.os.name`")
-		return
-	}
-	supported := linuxSignals
-	if c.spec.OS.Name == corev1.Windows {
-		supported = windowsSignals
-	}
-	if !slices.Contains(supported, signal) {
-		c.add(field.NotSupported(path, signal, supported))
 	}
 }

@@ -80,7 +80,7 @@ func (c *podCheck) procMount(mount *corev1.ProcMountType, path *field.Path) {
 		return
 	}
 	oneOf(&c.report, *mount, path, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
-	inUserNamespace := c.spec != nil && c.spec.HostUsers != nil && !*c.spec.HostUsers
+	inUserNamespace := c.spec.HostUsers != nil && !*c.spec.HostUsers
 	if *mount == corev1.UnmaskedProcMount && !inUserNamespace {
 		c.invalid(path, *mount, "`hostUsers` must be false to use `Unmasked`")
 	}

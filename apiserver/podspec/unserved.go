@@ -2,6 +2,7 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -25,11 +26,34 @@ func dropUnservedFields(spec *corev1.PodSpec) {
 				probe.GRPC.Mode = nil
 			}
 		}
-		if c.Lifecycle != nil {
-			dropUnservedHandlerFields(c.Lifecycle.PostStart)
-			dropUnservedHandlerFields(c.Lifecycle.PreStop)
-		}
+		dropUnservedLifecycleFields(c)
 	})
+}
+
+// dropNewUnservedFields is dropUnservedFields for an update. What another server has stored already, with
+// the gate open, is left alone: clearing it would look like a change that nobody asked for.
+func dropNewUnservedFields(newSpec, oldSpec *corev1.PodSpec) {
+	served := oldSpec.DeepCopy()
+	dropUnservedFields(served)
+	if equality.Semantic.DeepEqual(served, oldSpec) {
+		dropUnservedFields(newSpec)
+	}
+}
+
+// dropUnservedLifecycleFields leaves no lifecycle behind that held nothing but a stop signal.
+func dropUnservedLifecycleFields(c *corev1.Container) {
+	if c.Lifecycle == nil {
+		return
+	}
+	dropUnservedHandlerFields(c.Lifecycle.PostStart)
+	dropUnservedHandlerFields(c.Lifecycle.PreStop)
+	if c.Lifecycle.StopSignal == nil {
+		return
+	}
+	c.Lifecycle.StopSignal = nil
+	if c.Lifecycle.PostStart == nil && c.Lifecycle.PreStop == nil {
+		c.Lifecycle = nil
+	}
 }
 
 func dropUnservedHandlerFields(h *corev1.LifecycleHandler) {

@@ -14,18 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podspec"
 )
 
 var metadataPath = field.NewPath("metadata")
 
-// objectMeta checks the metadata of a new object. On top of the library's check a
-// finalizer without a slash must be one of the three that the server knows.
+// objectMeta checks the metadata of a new object.
 func objectMeta(m *metav1.ObjectMeta, namespaced bool, name apivalidation.ValidateNameFunc) field.ErrorList {
-	errs := apivalidation.ValidateObjectMeta(m, namespaced, name, metadataPath)
-	for i, f := range m.Finalizers {
-		errs = append(errs, unqualifiedFinalizer(f, metadataPath.Child("finalizers").Index(i))...)
-	}
-	return errs
+	return podspec.ValidateObjectMeta(m, namespaced, name, metadataPath)
 }
 
 // objectMetaUpdate checks the metadata of an update.
@@ -33,6 +30,7 @@ func objectMetaUpdate(obj, old *metav1.ObjectMeta) field.ErrorList {
 	return apivalidation.ValidateObjectMetaUpdate(obj, old, metadataPath)
 }
 
+// unqualifiedFinalizer: a finalizer without a slash must be one of the three that the server knows.
 func unqualifiedFinalizer(name string, path *field.Path) field.ErrorList {
 	if strings.Contains(name, "/") {
 		return nil
