@@ -102,7 +102,7 @@ func buildBerth(t *testing.T) string {
 	}
 	defer lock.Close()
 	binary := filepath.Join(dir, "berth")
-	out, err := exec.Command("go", "build", "-o", binary, "../cmd/berth").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "../cmd/berth").CombinedOutput()
 	if err != nil {
 		t.Fatalf("building ./cmd/berth: %v\n%s", err, out)
 	}

@@ -43,7 +43,7 @@ func build() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(dir, "berth")
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/berthproject/berth/cmd/berth").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "github.com/berthproject/berth/cmd/berth").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building ./cmd/berth: %w\n%s", err, out)
 	}
