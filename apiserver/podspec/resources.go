@@ -81,31 +81,47 @@ func (r *report) hugePageSize(name corev1.ResourceName, value resource.Quantity,
 	}
 }
 
+// claimReferences: a container uses a claim as a whole, or several of its requests, each once.
 func (c *podCheck) claimReferences(claims []corev1.ResourceClaim, path *field.Path) {
-	seen := nameSet{}
+	whole, requests := nameSet{}, map[string]nameSet{}
 	for i, claim := range claims {
 		own := path.Index(i)
 		if claim.Name == "" {
 			c.required(own, "")
 			continue
 		}
-		if !c.claims.Has(claim.Name) {
-			missing := field.NotFound(own, claim.Name)
-			missing.Detail = "must be one of the names in pod.spec.resourceClaims"
-			if c.claims.Len() == 0 {
-				missing.Detail += " which is empty"
-			} else {
-				missing.Detail += ": " + strings.Join(sets.List(c.claims), ", ")
-			}
-			c.add(missing)
-		}
-		if claim.Request != "" {
-			c.dnsLabel(claim.Request, own.Child("request"))
-		}
-		if !seen.add(claim.Name + "/" + claim.Request) {
+		switch {
+		case whole[claim.Name]:
 			c.duplicate(own, claim.Name)
+		case claim.Request == "":
+			if len(requests[claim.Name]) > 0 {
+				c.duplicate(own, claim.Name)
+			}
+			whole.add(claim.Name)
+		default:
+			c.dnsLabel(claim.Request, own.Child("request"))
+			if requests[claim.Name] == nil {
+				requests[claim.Name] = nameSet{}
+			}
+			if !requests[claim.Name].add(claim.Request) {
+				c.duplicate(own, claim.Name+"/"+claim.Request)
+			}
+		}
+		if !c.claims.Has(claim.Name) {
+			c.unknownClaim(claim.Name, own)
 		}
 	}
+}
+
+func (c *podCheck) unknownClaim(name string, path *field.Path) {
+	missing := field.NotFound(path, name)
+	missing.Detail = "must be one of the names in pod.spec.resourceClaims"
+	if c.claims.Len() == 0 {
+		missing.Detail += " which is empty"
+	} else {
+		missing.Detail += ": " + strings.Join(sets.List(c.claims), ", ")
+	}
+	c.add(missing)
 }
 
 // podResourceClaims checks the claims that containers may refer to, and remembers their names.
@@ -120,7 +136,7 @@ func (c *podCheck) podResourceClaims(path *field.Path) {
 		case !seen.add(claim.Name):
 			c.duplicate(own.Child("name"), claim.Name)
 		default:
-			c.dnsLabel(claim.Name, own.Child("name"))
+			c.claimName(claim, own.Child("name"))
 			c.claims.Insert(claim.Name)
 		}
 		if claim.ResourceClaimName != nil && claim.ResourceClaimTemplateName != nil {
@@ -135,6 +151,19 @@ func (c *podCheck) podResourceClaims(path *field.Path) {
 		if name := claim.ResourceClaimTemplateName; name != nil {
 			c.invalidEach(own.Child("resourceClaimTemplateName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
 		}
+	}
+}
+
+// claimName checks a claim's name in the pod, and the name of the claim that will be made from a template.
+func (c *podCheck) claimName(claim corev1.PodResourceClaim, path *field.Path) {
+	before := len(c.errs)
+	c.dnsLabel(claim.Name, path)
+	if len(c.errs) > before || c.meta == nil || claim.ResourceClaimTemplateName == nil {
+		return
+	}
+	made := c.meta.Name + "-" + claim.Name
+	for _, why := range apivalidation.NameIsDNSSubdomain(made, false) {
+		c.invalid(path, made, "final ResourceClaim name: "+why)
 	}
 }
 

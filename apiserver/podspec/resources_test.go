@@ -15,6 +15,8 @@ func TestResourcesOfContainers(t *testing.T) {
 			[]string{`spec.containers[0].resources.requests[pods]: Invalid value: "pods": must be a standard resource for containers`}},
 		{"a claim must be the pod's", `spec: {resourceClaims: [{name: a, resourceClaimName: x}], containers: [{name: c, image: x, resources: {claims: [{name: b}]}}]}`,
 			[]string{`spec.containers[0].resources.claims[0]: Not found: "b": must be one of the names in pod.spec.resourceClaims: a`}},
+		{"a claim is used as a whole or by requests", `spec: {resourceClaims: [{name: a, resourceClaimName: x}], containers: [{name: c, image: x, resources: {claims: [{name: a, request: r}, {name: a, request: s}, {name: a}]}}]}`,
+			[]string{`spec.containers[0].resources.claims[2]: Duplicate value: "a"`}},
 		{"a claim is named once", `spec: {resourceClaims: [{name: a, resourceClaimName: x}, {name: a, resourceClaimName: z}]}`,
 			[]string{`spec.resourceClaims[1].name: Duplicate value: "a"`}},
 		{"a pod that never restarts resizes without restarts",

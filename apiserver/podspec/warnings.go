@@ -185,10 +185,16 @@ func (w *warnings) hiddenEnv(vars []corev1.EnvVar, path *field.Path) {
 func (w *warnings) addresses(spec *field.Path) {
 	if w.spec.DNSConfig != nil {
 		for i, server := range w.spec.DNSConfig.Nameservers {
-			w.texts = append(w.texts, validation.GetWarningsForIP(spec.Child("dnsConfig", "nameservers").Index(i), server)...)
+			w.address(server, spec.Child("dnsConfig", "nameservers").Index(i))
 		}
 	}
 	for i, alias := range w.spec.HostAliases {
-		w.texts = append(w.texts, validation.GetWarningsForIP(spec.Child("hostAliases").Index(i).Child("ip"), alias.IP)...)
+		w.address(alias.IP, spec.Child("hostAliases").Index(i).Child("ip"))
+	}
+}
+
+func (w *warnings) address(ip string, path *field.Path) {
+	if len(validation.IsValidIPForLegacyField(path, ip, false, nil)) == 0 {
+		w.texts = append(w.texts, validation.GetWarningsForIP(path, ip)...)
 	}
 }
