@@ -157,18 +157,20 @@ func (u *podUpdate) hostIPs(path *field.Path) {
 
 // addressPair: at most one address of each family.
 func (u *podUpdate) addressPair(addresses []string, whole any, path *field.Path) {
-	seen := nameSet{}
 	families := map[bool]int{}
 	for i, address := range addresses {
 		u.ip(address, path.Index(i))
-		if !seen.add(address) {
-			u.duplicate(path.Index(i), address)
-		}
 		if parsed, err := netip.ParseAddr(address); err == nil {
 			families[parsed.Is4()]++
 		}
 	}
 	if families[true] > 1 || families[false] > 1 {
 		u.invalid(path, whole, "may specify no more than one IP for each IP family")
+	}
+	seen := nameSet{}
+	for i, address := range addresses {
+		if !seen.add(address) {
+			u.duplicate(path.Index(i), address)
+		}
 	}
 }
