@@ -91,7 +91,10 @@ func New(o Options) (*Security, error) {
 }
 
 func (s *Security) assembleAuthorization() error {
-	s.resolver = rbac.NewResolver(s.options.Informers)
+	var err error
+	if s.resolver, err = rbac.NewResolver(s.options.Informers); err != nil {
+		return err
+	}
 	s.graph = nodeauth.NewGraph()
 	if err := s.graph.Watch(s.options.Informers); err != nil {
 		return fmt.Errorf("node authorizer: %w", err)

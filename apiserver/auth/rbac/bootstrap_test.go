@@ -124,7 +124,10 @@ func TestBuiltInPower(t *testing.T) {
 		t.Fatal(err)
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
-	r := NewResolver(factory)
+	r, err := NewResolver(factory)
+	if err != nil {
+		t.Fatal(err)
+	}
 	factory.Start(t.Context().Done())
 	factory.WaitForCacheSync(t.Context().Done())
 	scheduler, controllers := &user.DefaultInfo{Name: "system:kube-scheduler"}, &user.DefaultInfo{Name: "system:kube-controller-manager"}

@@ -28,6 +28,7 @@ const EscalationPlugin = "RBACEscalation"
 type Escalation struct {
 	*admission.Handler
 	resolver *Resolver
+	fault    error // why there is no resolver
 	authz    authorizer.UnconditionalAuthorizer
 }
 
@@ -49,8 +50,9 @@ func RegisterEscalation(plugins *admission.Plugins) {
 
 // SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
 func (e *Escalation) SetExternalKubeInformerFactory(factory informers.SharedInformerFactory) {
-	e.resolver = NewResolver(factory)
-	e.SetReadyFunc(e.resolver.Synced)
+	if e.resolver, e.fault = NewResolver(factory); e.fault == nil {
+		e.SetReadyFunc(e.resolver.Synced)
+	}
 }
 
 // SetUnconditionalAuthorizer implements initializer.WantsUnconditionalAuthorizer.
@@ -60,6 +62,9 @@ func (e *Escalation) SetUnconditionalAuthorizer(authz authorizer.UnconditionalAu
 
 // ValidateInitialization says what the server forgot to hand in.
 func (e *Escalation) ValidateInitialization() error {
+	if e.fault != nil {
+		return fmt.Errorf("admission plugin %s: %w", EscalationPlugin, e.fault)
+	}
 	if e.resolver == nil || e.authz == nil {
 		return fmt.Errorf("admission plugin %s needs an informer factory and an authorizer", EscalationPlugin)
 	}

@@ -107,7 +107,10 @@ func cluster(t *testing.T, objects ...runtime.Object) (*fake.Clientset, informer
 	t.Helper()
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	r := NewResolver(factory)
+	r, err := NewResolver(factory)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() { cancel(); factory.Shutdown() })
 	factory.Start(ctx.Done())

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/informers"
@@ -16,25 +15,32 @@ import (
 // Resolver finds the rules that apply to a user.
 type Resolver struct {
 	roles               rbaclisters.RoleLister
-	bindings            rbaclisters.RoleBindingLister
 	clusterRoles        rbaclisters.ClusterRoleLister
-	clusterRoleBindings rbaclisters.ClusterRoleBindingLister
+	bindings            cache.Indexer
+	clusterRoleBindings cache.Indexer
 	synced              []cache.InformerSynced
 }
 
-// NewResolver reads the four RBAC kinds from factory's informers.
-func NewResolver(factory informers.SharedInformerFactory) *Resolver {
+// NewResolver reads the four RBAC kinds from factory's informers. It must be
+// called before they start.
+func NewResolver(factory informers.SharedInformerFactory) (*Resolver, error) {
 	v1 := factory.Rbac().V1()
+	bindings, clusterRoleBindings := v1.RoleBindings().Informer(), v1.ClusterRoleBindings().Informer()
+	for _, informer := range []cache.SharedIndexInformer{bindings, clusterRoleBindings} {
+		if err := indexBySubject(informer); err != nil {
+			return nil, fmt.Errorf("indexing bindings by subject: %w", err)
+		}
+	}
 	return &Resolver{
 		roles:               v1.Roles().Lister(),
-		bindings:            v1.RoleBindings().Lister(),
 		clusterRoles:        v1.ClusterRoles().Lister(),
-		clusterRoleBindings: v1.ClusterRoleBindings().Lister(),
+		bindings:            bindings.GetIndexer(),
+		clusterRoleBindings: clusterRoleBindings.GetIndexer(),
 		synced: []cache.InformerSynced{
-			v1.Roles().Informer().HasSynced, v1.RoleBindings().Informer().HasSynced,
-			v1.ClusterRoles().Informer().HasSynced, v1.ClusterRoleBindings().Informer().HasSynced,
+			v1.Roles().Informer().HasSynced, bindings.HasSynced,
+			v1.ClusterRoles().Informer().HasSynced, clusterRoleBindings.HasSynced,
 		},
-	}
+	}, nil
 }
 
 // Synced says that the informers have seen every role and binding; until then
@@ -72,7 +78,7 @@ func (g *grant) String() string {
 // rules only) until f returns false. A binding whose role cannot be read is
 // passed as an error.
 func (r *Resolver) visit(u user.Info, namespace string, f func(from *grant, rule *rbacv1.PolicyRule, err error) bool) {
-	clusterBindings, err := r.clusterRoleBindings.List(labels.Everything())
+	clusterBindings, err := bindingsOf[*rbacv1.ClusterRoleBinding](r.clusterRoleBindings, "", u)
 	if err != nil && !f(nil, nil, err) {
 		return
 	}
@@ -84,7 +90,7 @@ func (r *Resolver) visit(u user.Info, namespace string, f func(from *grant, rule
 	if namespace == "" {
 		return
 	}
-	bindings, err := r.bindings.RoleBindings(namespace).List(labels.Everything())
+	bindings, err := bindingsOf[*rbacv1.RoleBinding](r.bindings, namespace, u)
 	if err != nil && !f(nil, nil, err) {
 		return
 	}

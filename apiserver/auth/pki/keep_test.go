@@ -1,0 +1,50 @@
+package pki
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestKeepServingRenewsInTimeAndTellsFailures(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		a, err := Open(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		certFile, _, err := a.ServingPair(ServerNames(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := read(t, certFile)
+		ctx, cancel := context.WithCancel(t.Context())
+		var failures []error
+		go a.KeepServing(ctx, 12*time.Hour, ServerNames(nil), func(err error) { failures = append(failures, err) })
+		after := func(d time.Duration) []byte {
+			time.Sleep(d) // the bubble's clock: no time passes
+			synctest.Wait()
+			return read(t, certFile)
+		}
+		if !bytes.Equal(first, after(leafLifetime/2)) {
+			t.Error("renewed in its first half")
+		}
+		if bytes.Equal(first, after(leafLifetime/4)) {
+			t.Error("not renewed in its last third")
+		}
+		if len(failures) != 0 {
+			t.Errorf("failures: %v", failures)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "apiserver.crt"), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if after(13 * time.Hour); len(failures) == 0 {
+			t.Error("a broken file was not told")
+		}
+		cancel()
+	})
+}
