@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
@@ -99,25 +100,50 @@ func readNodes(file string) ([]*corev1.Node, error) {
 }
 
 func nodesOf(doc []byte) ([]*corev1.Node, error) {
-	var list corev1.NodeList
-	if err := yaml.UnmarshalStrict(doc, &list); err == nil && (list.Kind == "NodeList" || list.Kind == "List") {
+	var kind metav1.TypeMeta
+	if err := yaml.Unmarshal(doc, &kind); err != nil {
+		return nil, err
+	}
+	switch {
+	case kind == metav1.TypeMeta{}: // nothing but comments
+		return nil, nil
+	case kind.APIVersion == "v1" && (kind.Kind == "NodeList" || kind.Kind == "List"):
+		var list corev1.NodeList
+		if err := yaml.UnmarshalStrict(doc, &list); err != nil {
+			return nil, err
+		}
 		var out []*corev1.Node
 		for i := range list.Items {
-			out = append(out, fresh(&list.Items[i]))
+			n, err := manifest(&list.Items[i], true)
+			if err != nil {
+				return nil, fmt.Errorf("items[%d]: %w", i, err)
+			}
+			out = append(out, n)
 		}
 		return out, nil
 	}
 	var node corev1.Node
-	if err := yaml.UnmarshalStrict(doc, &node); err != nil {
-		return nil, err
+	// Another kind has other fields: say that first.
+	if kind.Kind == "Node" {
+		if err := yaml.UnmarshalStrict(doc, &node); err != nil {
+			return nil, err
+		}
 	}
-	if node.Kind != "Node" || node.APIVersion != "v1" {
-		return nil, fmt.Errorf("%s %s: must be v1 Node", node.APIVersion, node.Kind)
+	node.TypeMeta = kind
+	n, err := manifest(&node, false)
+	return []*corev1.Node{n}, err
+}
+
+// manifest checks what a manifest says. In a NodeList the items need not say
+// what they are.
+func manifest(node *corev1.Node, listed bool) (*corev1.Node, error) {
+	if bare := listed && node.Kind == "" && node.APIVersion == ""; !bare && (node.Kind != "Node" || node.APIVersion != "v1") {
+		return nil, fmt.Errorf("apiVersion %q, kind %q: must be v1 Node", node.APIVersion, node.Kind)
 	}
 	if bad := validation.IsDNS1123Subdomain(node.Name); len(bad) > 0 {
 		return nil, fmt.Errorf("metadata.name: %q: %s", node.Name, bad[0])
 	}
-	return []*corev1.Node{fresh(&node)}, nil
+	return fresh(node), nil
 }
 
 // fresh keeps of a node what a manifest says, so that a dump of a real cluster
