@@ -75,6 +75,9 @@ func (o *Options) Validate() error {
 	if o.LeftoverAfter <= 0 || o.RequestTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("scheduler: leftovers after %v, request time-out %v: both must be positive", o.LeftoverAfter, o.RequestTimeout))
 	}
+	if e := o.Election; e != nil && (e.RetryPeriod <= 0 || 5*e.RenewDeadline <= 6*e.RetryPeriod || e.LeaseDuration <= e.RenewDeadline) {
+		errs = append(errs, fmt.Errorf("scheduler: leader election: lease duration %v, renew deadline %v, retry period %v: each must be longer than the next, the deadline by a fifth at least", e.LeaseDuration, e.RenewDeadline, e.RetryPeriod))
+	}
 	return errors.Join(errs...)
 }
 
