@@ -78,7 +78,7 @@ func clock() time.Duration {
 
 // figures of a row.
 type figures struct {
-	median, mean, p99 time.Duration
+	p10, median, mean, p99 time.Duration
 	allocs            float64
 }
 
@@ -95,7 +95,7 @@ func (b *bench) measure(t *testing.T, n int) figures {
 		sum += d
 	}
 	slices.Sort(took)
-	f := figures{median: took[n/2], mean: sum / time.Duration(n), p99: took[n*99/100]}
+	f := figures{p10: took[n/10], median: took[n/2], mean: sum / time.Duration(n), p99: took[n*99/100]}
 	f.allocs = b.allocations(300)
 	return f
 }
@@ -145,10 +145,10 @@ func first(t *testing.T, nodes, n int, k kind) figures {
 		sum += d
 	}
 	slices.Sort(took)
-	return figures{median: took[n/2], mean: sum / time.Duration(n), p99: took[n*99/100]}
+	return figures{p10: took[n/10], median: took[n/2], mean: sum / time.Duration(n), p99: took[n*99/100]}
 }
 
 func (f figures) String() string {
 	us := func(d time.Duration) string { return fmt.Sprintf("%8.2f", float64(d.Nanoseconds())/1000) }
-	return us(f.median) + us(f.mean) + us(f.p99) + fmt.Sprintf("%8.2f", f.allocs)
+	return us(f.p10) + us(f.median) + us(f.mean) + us(f.p99) + fmt.Sprintf("%8.2f", f.allocs)
 }

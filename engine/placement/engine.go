@@ -63,6 +63,7 @@ func NewEngine(s *cluster.State, p *Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
 		room: 64 << 20, keep: 8192, tidy: 1 << 16, tune: tuning{behind: 3, least: 16, sets: 32, listed: 16}}
 	e.rules = tableOf(&p.cfg)
+	e.scratch.byVector = map[vector]int32{}
 	e.forget()
 	return e
 }

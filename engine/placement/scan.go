@@ -18,44 +18,54 @@ func (e *Engine) enter(sh *shape, pod *model.Pod) {
 }
 
 // scan judges every node and keeps, by bucket, how many there are and the best
-// of them. It fills scratch.fails.
+// of them. It fills scratch.fails. What is cheap to rule out is ruled out before
+// what is dear to compute: a node that could not be the best of its bucket even with
+// the most that balance gives is only counted.
 func (e *Engine) scan(sh *shape) []bucket {
 	sc, x := &e.scratch, e.index
-	if sc.byVector == nil {
-		sc.byVector = map[vector]int32{}
-	}
 	clear(sc.byVector)
-	buckets, fails := sc.buckets[:0], sc.fails[:0]
+	sc.buckets, sc.fails = sc.buckets[:0], sc.fails[:0]
+	rows, static := x.Rows, sh.static.Values
 	var v, last vector
 	at := int32(-1) // the bucket of last; neighbours are often alike
-	for i := range x.Rows {
-		id := cluster.NodeID(i)
-		if !x.Rows[i].Live {
+	for i := range rows {
+		id, r := cluster.NodeID(i), &rows[i]
+		if !r.Live {
 			continue
 		}
-		if f := sh.judge(x, id); f != 0 {
-			fails = countFail(fails, f, 1)
-			continue
-		}
-		sh.read(id, &v)
-		if at < 0 || !sh.same(&v, &last) {
-			found, ok := sc.byVector[v]
-			if !ok {
-				found = int32(len(buckets))
-				buckets = append(buckets, bucket{of: v})
-				sc.byVector[v] = found
+		if static[i] < 0 || !sh.roomy(r) {
+			if f := sh.judge(x, id); f != 0 {
+				sc.fails = countFail(sc.fails, f, 1)
+				continue
 			}
-			at, last = found, v
 		}
-		b := &buckets[at]
+		if at < 0 || sh.varied || static[i] != last[slotStatic] {
+			sh.read(id, &v)
+			if at < 0 || !sh.same(&v, &last) {
+				at, last = sc.bucketOf(&v), v
+			}
+		}
+		b := &sc.buckets[at]
+		if b.count++; b.count > 1 && sh.mostPoints(r) < b.points {
+			continue
+		}
 		points, ahead := sh.points(x, id), x.Keys[i]-sc.point
-		if b.count == 0 || points > b.points || (points == b.points && e.before(id, ahead, b.best, b.ahead)) {
+		if b.count == 1 || points > b.points || (points == b.points && e.before(id, ahead, b.best, b.ahead)) {
 			b.best, b.points, b.ahead = id, points, ahead
 		}
-		b.count++
 	}
-	sc.buckets, sc.fails = buckets, fails
-	return buckets
+	return sc.buckets
+}
+
+// bucketOf finds or makes the bucket of a vector.
+func (sc *scratch) bucketOf(v *vector) int32 {
+	b, ok := sc.byVector[*v]
+	if !ok {
+		b = int32(len(sc.buckets))
+		sc.buckets = append(sc.buckets, bucket{of: *v})
+		sc.byVector[*v] = b
+	}
+	return b
 }
 
 // before says whether a node comes before another on the circle, given how far

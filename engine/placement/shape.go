@@ -14,6 +14,7 @@ type shape struct {
 	spec  *model.PodSpec
 	used  uint64 // Engine.clock
 	at    int64  // log position when last decided
+	last  uint64 // Engine.clock then
 	seen  bool   // decided before
 	view  *view
 
@@ -37,6 +38,7 @@ type shape struct {
 	columns []columnUse
 	fine    []fineUse
 	flagged bool // slotFlags and slotDraw say something
+	varied  bool // anything but slotStatic says something
 	slots   int
 	hard    []hardSpread
 	soft    []softTerm
@@ -237,7 +239,7 @@ func (e *Engine) current(sh *shape, pod *model.Pod) *shape {
 	}
 	e.drop(sh)
 	fresh := e.compile(pod, sh.class)
-	fresh.seen, fresh.at = sh.seen, sh.at
+	fresh.seen, fresh.at, fresh.last = sh.seen, sh.at, sh.last
 	return fresh
 }
 

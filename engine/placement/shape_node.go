@@ -26,10 +26,16 @@ const (
 	maxScalars           = 24
 )
 
+// nothing is a request that every node can serve.
+const nothing = math.MinInt64
+
 // nodeScore is the pod's side of a node's own part of the score.
 type nodeScore struct {
 	fits           bool // NodeResourcesFit filters
 	want           model.Requests
+	wantCPU        int64 // want, or nothing
+	wantMem        int64
+	simple         bool  // cpu, memory and the number of pods are all that fit reads
 	fit            int64 // weights
 	balance        int64
 	ownCPU, ownMem int64               // as the fit score counts them
@@ -47,6 +53,14 @@ func (c *compiling) compileScore() {
 	if s.fits {
 		c.scalars = c.a.filteredScalars()
 		c.plain = c.plain || len(c.scalars) > maxScalars
+	}
+	s.simple = s.fits && len(c.ports)+len(c.scalars) == 0 && s.want.Ephemeral <= 0
+	s.wantCPU, s.wantMem = s.want.MilliCPU, s.want.Memory
+	if s.wantCPU <= 0 {
+		s.wantCPU = nothing
+	}
+	if s.wantMem <= 0 {
+		s.wantMem = nothing
 	}
 	fit, balance := t.weights[decision.NodeResourcesFit], t.weights[decision.NodeResourcesBalancedAllocation]
 	if fit > 0 && t.plainFit {
@@ -67,6 +81,13 @@ func (c *compiling) compileScore() {
 	}
 }
 
+// roomy says that a node is surely not out for what is used of it. When it says
+// no, judge knows.
+func (sh *shape) roomy(r *cluster.Row) bool {
+	s := &sh.score
+	return s.simple && r.Pods < r.AllocPods && s.wantCPU <= r.AllocCPU-r.UsedCPU && s.wantMem <= r.AllocMem-r.UsedMem
+}
+
 // judge says why a node is out by itself.
 func (sh *shape) judge(x *cluster.Index, id cluster.NodeID) fail {
 	if v := sh.static.Values[id]; v < 0 {
@@ -82,7 +103,7 @@ func (sh *shape) judge(x *cluster.Index, id cluster.NodeID) fail {
 	}
 	r, want := &x.Rows[id], &sh.score.want
 	var f fail
-	if r.Pods+1 > r.AllocPods {
+	if r.Pods >= r.AllocPods {
 		f |= shortPods
 	}
 	f |= lacks(shortCPU, want.MilliCPU, r.UsedCPU, r.AllocCPU)
@@ -127,6 +148,19 @@ func (sh *shape) points(x *cluster.Index, id cluster.NodeID) int32 {
 	return int32(sum)
 }
 
+// mostPoints is no less than points, and cheaper.
+func (sh *shape) mostPoints(r *cluster.Row) int32 {
+	s := &sh.score
+	if len(s.raw) > 0 {
+		return math.MaxInt32
+	}
+	var sum int64
+	if s.fit > 0 {
+		sum = s.fit * leastOfTwo(r, s.ownCPU, s.ownMem)
+	}
+	return int32(sum + s.balance*(50+(150-int64(r.Even))/2))
+}
+
 // leastOfTwo is LeastAllocated over cpu and memory of equal weight.
 func leastOfTwo(r *cluster.Row, cpu, mem int64) int64 {
 	switch {
@@ -160,8 +194,16 @@ func balanceOfTwo(r *cluster.Row, cpu, mem int64) int64 {
 	if r.AllocCPU == 0 || r.AllocMem == 0 {
 		return 50 + (50+100-100)/2
 	}
-	with := evenness(fraction(r.UsedCPU+cpu, r.AllocCPU), fraction(r.UsedMem+mem, r.AllocMem))
+	with := evenness(part(r.UsedCPU+cpu, r.AllocCPU), part(r.UsedMem+mem, r.AllocMem))
 	return 50 + (50+with-int64(r.Even))/2
+}
+
+// part is fraction, said so that it compiles to less; have is not 0.
+func part(used, have int64) float64 {
+	if used >= have {
+		return 1
+	}
+	return float64(used) / float64(have)
 }
 
 func evenness(a, b float64) int64 {
@@ -241,4 +283,5 @@ func (c *compiling) finish() {
 			c.flagged = c.flagged || list[i].slot == 0
 		}
 	}
+	c.varied = c.flagged || c.mask != nil || c.slots > slotFirst
 }

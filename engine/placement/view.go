@@ -13,7 +13,7 @@ type view struct {
 	owner   *shape
 	pos     int64  // of the log, up to which it has looked
 	order   uint64 // version of the ranks
-	nodes   []seat // by NodeID
+	seats   []seat // by NodeID
 	buckets []bucket
 	byOf    map[vector]int32
 	empty   int // buckets without nodes
@@ -25,25 +25,33 @@ type view struct {
 	counted int // bytes, as the engine knows of them
 }
 
-// seat is where a view has a node.
-type seat struct {
-	fail   fail
-	bucket int32 // -1: in none
-	points int32
-}
+// seat is where a view has a node: nowhere (0), out for the fail of an index
+// (seatOut), or in a bucket, by its points.
+type seat uint32
+
+const (
+	seatOut    seat = 1 << 31
+	pointsBits      = 12
+	maxBuckets      = 1 << 18
+)
+
+func sit(bucket, points int32) seat { return seat(bucket+1)<<pointsBits | seat(points) }
+
+func (s seat) bucket() int32 { return int32(s>>pointsBits) - 1 }
+func (s seat) points() int32 { return int32(s & (1<<pointsBits - 1)) }
 
 // viewFor returns the shape's view, up to date, or nil when a scan is cheaper:
 // at first sight, and when too much has happened since the shape was asked for.
 func (e *Engine) viewFor(sh *shape) *view {
 	x := e.index
 	end := x.LogEnd()
-	since, seen := end-sh.at, sh.seen
-	sh.at, sh.seen = end, true
+	since, gap, seen := end-sh.at, e.clock-sh.last, sh.seen
+	sh.at, sh.last, sh.seen = end, e.clock, true
 	limit := int64(max(e.state.NumNodes()/e.tune.behind, e.tune.least))
 	ranks, _, order := x.Ranks()
 	if v := sh.view; v != nil {
 		if v.order == order && end-v.pos <= limit {
-			if _, ok := x.Log(v.pos); ok && (v.empty <= 64 || v.empty <= len(v.buckets)/2) {
+			if _, ok := x.Log(v.pos); ok && (v.empty <= 64 || v.empty <= len(v.buckets)/2) && len(v.buckets) < maxBuckets/2 {
 				v.catchUp(x, ranks)
 				e.account(v)
 				return v
@@ -51,10 +59,20 @@ func (e *Engine) viewFor(sh *shape) *view {
 		}
 		e.drop(sh)
 	}
-	if !seen || since > limit {
+	if !seen || since > limit || e.rules.top >= 1<<pointsBits || !e.worth(gap) {
 		return nil
 	}
 	return e.build(sh)
+}
+
+// worth says whether there is room for another view of a shape that was asked
+// for gap decisions ago, or a view in its place that was not for twice as long.
+// So shapes in rotation do not drive out each other's views before they are used again.
+func (e *Engine) worth(gap uint64) bool {
+	if len(e.views) == 0 || e.taken+e.taken/len(e.views) <= e.room {
+		return true
+	}
+	return e.clock-e.oldest(nil).owner.used > 2*gap
 }
 
 // build makes a view of a shape.
@@ -62,10 +80,9 @@ func (e *Engine) build(sh *shape) *view {
 	x := e.index
 	ranks, byRank, order := x.Ranks()
 	e.counters.Built++
-	v := &view{owner: sh, pos: x.LogEnd(), order: order, nodes: make([]seat, len(x.Rows)), byOf: map[vector]int32{},
-		limit: min(max(len(byRank)/e.tune.sets, e.tune.listed), 256), size: len(byRank), top: int(e.rules.top), bytes: 200 + 16*len(x.Rows)}
+	v := &view{owner: sh, pos: x.LogEnd(), order: order, seats: make([]seat, len(x.Rows)), byOf: map[vector]int32{},
+		limit: min(max(len(byRank)/e.tune.sets, e.tune.listed), 256), size: len(byRank), top: int(e.rules.top), bytes: 300 + 4*len(x.Rows)}
 	for i := range x.Rows {
-		v.nodes[i].bucket = -1
 		if x.Rows[i].Live {
 			v.place(x, cluster.NodeID(i), ranks)
 		}
@@ -83,8 +100,8 @@ func (v *view) catchUp(x *cluster.Index, ranks []int32) {
 		if !x.IsLast(id, v.pos+int64(i)) {
 			continue
 		}
-		for len(v.nodes) <= int(id) {
-			v.nodes = append(v.nodes, seat{bucket: -1})
+		for len(v.seats) <= int(id) {
+			v.seats = append(v.seats, 0)
 		}
 		v.place(x, id, ranks)
 	}
@@ -93,76 +110,87 @@ func (v *view) catchUp(x *cluster.Index, ranks []int32) {
 
 // place puts a node where it belongs now.
 func (v *view) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
-	s := &v.nodes[id]
-	if !x.Rows[id].Live {
-		v.leave(s, ranks[id])
-		s.fail = 0
+	sh, old := v.owner, v.seats[id]
+	r := &x.Rows[id]
+	if !r.Live {
+		v.leave(old, ranks[id])
+		v.seats[id] = 0
 		return
 	}
-	if f := v.owner.judge(x, id); f != 0 {
-		if f != s.fail {
-			v.leave(s, ranks[id])
-			s.fail = f
-			v.fails = countFail(v.fails, f, 1)
-		}
-		return
-	}
-	var of vector
-	v.owner.read(id, &of)
-	points := v.owner.points(x, id)
-	if s.bucket >= 0 && v.owner.same(&v.buckets[s.bucket].of, &of) {
-		if points == s.points {
+	if sh.static.Values[id] < 0 || !sh.roomy(r) {
+		if f := sh.judge(x, id); f != 0 {
+			if now := seatOut | seat(v.failOf(f)); now != old {
+				v.leave(old, ranks[id])
+				v.fails[now&^seatOut].nodes++
+				v.seats[id] = now
+			}
 			return
 		}
-		b := s.bucket
-		v.leave(s, ranks[id])
-		v.join(s, b, points, ranks[id])
-		return
 	}
-	v.leave(s, ranks[id])
-	v.join(s, v.bucketOf(&of), points, ranks[id])
+	var of vector
+	sh.read(id, &of)
+	points := sh.points(x, id)
+	b := int32(-1)
+	if old != 0 && old&seatOut == 0 && sh.same(&v.buckets[old.bucket()].of, &of) {
+		if points == old.points() {
+			return
+		}
+		b = old.bucket()
+	}
+	v.leave(old, ranks[id])
+	if b < 0 {
+		b = v.bucketOf(&of)
+	}
+	v.seats[id] = v.join(b, points, ranks[id])
+}
+
+// failOf is the index of a fail.
+func (v *view) failOf(f fail) int {
+	for i := range v.fails {
+		if v.fails[i].fail == f {
+			return i
+		}
+	}
+	v.fails = append(v.fails, failCount{f, 0})
+	return len(v.fails) - 1
 }
 
 // leave takes a node out of where it is.
-func (v *view) leave(s *seat, rank int32) {
-	if s.fail != 0 {
-		v.fails = countFail(v.fails, s.fail, -1)
-		s.fail = 0
-	}
-	if s.bucket < 0 {
+func (v *view) leave(s seat, rank int32) {
+	if s&seatOut != 0 {
+		v.fails[s&^seatOut].nodes--
 		return
 	}
-	b := &v.buckets[s.bucket]
-	set := b.sets[s.points]
+	if s == 0 {
+		return
+	}
+	b := &v.buckets[s.bucket()]
+	set := b.set(s.points())
 	v.bytes -= set.bytes()
 	set.del(rank, v.limit)
 	v.bytes += set.bytes()
 	if set.n == 0 {
-		b.mask[s.points>>6] &^= 1 << (s.points & 63)
+		b.mask[s.points()>>6] &^= 1 << (s.points() & 63)
 	}
 	if b.count--; b.count == 0 {
 		v.empty++
 	}
-	s.bucket = -1
 }
 
 // join puts a node into a bucket.
-func (v *view) join(s *seat, bucket, points, rank int32) {
+func (v *view) join(bucket, points, rank int32) seat {
 	b := &v.buckets[bucket]
-	set := b.sets[points]
-	if set == nil {
-		set = &rankSet{}
-		b.sets[points] = set
-	} else {
-		v.bytes -= set.bytes()
-	}
+	set := b.reach(points)
+	v.bytes -= set.bytes()
 	set.add(rank, v.limit, v.size)
 	v.bytes += set.bytes()
-	b.mask[points>>6] |= 1 << (points & 63)
+	if set.n == 1 {
+		b.mask[points>>6] |= 1 << (points & 63)
+	}
 	if b.count++; b.count == 1 {
 		v.empty--
 	}
-	s.bucket, s.points = bucket, points
+	return sit(bucket, points)
 }
 
 // bucketOf finds or makes the bucket of a vector.
@@ -171,9 +199,9 @@ func (v *view) bucketOf(of *vector) int32 {
 		return b
 	}
 	b := int32(len(v.buckets))
-	v.buckets = append(v.buckets, bucket{of: *of, sets: make([]*rankSet, v.top+1), mask: make([]uint64, v.top/64+1)})
+	v.buckets = append(v.buckets, bucket{of: *of, mask: make([]uint64, v.top/64+1)})
 	v.byOf[*of] = b
-	v.bytes += 400 + 9*v.top
+	v.bytes += 500 + 4*v.top // with room for the pointers to sets
 	v.empty++
 	return b
 }
@@ -209,12 +237,17 @@ func (e *Engine) account(v *view) {
 	e.taken += v.bytes - v.counted
 	v.counted = v.bytes
 	for e.taken > e.room && len(e.views) > 1 {
-		var oldest *view
-		for _, o := range e.views {
-			if o != v && (oldest == nil || o.owner.used < oldest.owner.used) {
-				oldest = o
-			}
-		}
-		e.drop(oldest.owner)
+		e.drop(e.oldest(v).owner)
 	}
+}
+
+// oldest is the view that was not used for longest, other than one.
+func (e *Engine) oldest(but *view) *view {
+	var oldest *view
+	for _, v := range e.views {
+		if v != but && (oldest == nil || v.owner.used < oldest.owner.used) {
+			oldest = v
+		}
+	}
+	return oldest
 }

@@ -13,7 +13,8 @@ type bucket struct {
 	points int32
 	ahead  uint64 // from the pod's point on the circle to the node
 
-	// A view keeps all nodes: a set of ranks for each number of points.
+	// A view keeps all nodes: a set of ranks for each number of points, from low on.
+	low  int32
 	sets []*rankSet
 	mask []uint64 // which numbers of points have nodes
 
@@ -22,6 +23,29 @@ type bucket struct {
 	aside   bool // takes no part in soft spreading
 	drawn   int64
 	spread  int64
+}
+
+// set returns the set of a number of points, which the sets reach.
+func (b *bucket) set(points int32) *rankSet { return b.sets[points-b.low] }
+
+// reach makes room for a number of points.
+func (b *bucket) reach(points int32) *rankSet {
+	if len(b.sets) == 0 {
+		b.low = points
+	}
+	if more := b.low - points; more > 0 {
+		b.sets = append(make([]*rankSet, more, int(more)+len(b.sets)), b.sets...)
+		b.low = points
+	}
+	for int(points-b.low) >= len(b.sets) {
+		b.sets = append(b.sets, nil)
+	}
+	s := b.sets[points-b.low]
+	if s == nil {
+		s = &rankSet{}
+		b.sets[points-b.low] = s
+	}
+	return s
 }
 
 // verdict is why all nodes of a bucket are out.

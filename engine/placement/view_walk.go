@@ -71,7 +71,7 @@ func (e *Engine) walk(sh *shape, buckets []bucket, v *view) found {
 		if start < 0 {
 			start = e.index.RankFrom(e.scratch.point)
 		}
-		rank := b.sets[most].next(start)
+		rank := b.set(most).next(start)
 		if away := (rank - start + int32(v.size)) % int32(v.size); better || away < ahead {
 			out.total, out.node, ahead = total, e.index.AtRank(rank), away
 		}
