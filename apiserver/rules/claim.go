@@ -102,11 +102,8 @@ func classUpgrade(old, c *corev1.PersistentVolumeClaim) bool {
 	return c.Annotations[betaStorageClass] == ""
 }
 
-// claimSize lets a bound claim grow; it may shrink again to above what it has, to recover from a failed growth.
+// claimSize lets a claim shrink to no less than what it has, to recover from a failed growth.
 func claimSize(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.ErrorList {
-	if c.Status.Phase != corev1.ClaimBound {
-		return nil
-	}
 	now, before := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 	have := old.Status.Capacity[corev1.ResourceStorage]
 	if now.Cmp(before) >= 0 || now.Cmp(have) > 0 {
@@ -140,7 +137,9 @@ func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeCl
 	if len(c.Spec.AccessModes) == 0 {
 		errs = append(errs, field.Required(field.NewPath("Spec", "accessModes"), ""))
 	}
-	errs = append(errs, nodeQuantities(c.Status.Capacity, status.Child("capacity"))...)
+	for _, name := range sortedKeys(c.Status.Capacity) {
+		errs = append(errs, basicQuantity(c.Status.Capacity[name], status.Child("capacity").Key(string(name)))...)
+	}
 	resizes := []corev1.ClaimResourceStatus{corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
 		corev1.PersistentVolumeClaimNodeResizePending, corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible}
 	for _, name := range sortedKeys(c.Status.AllocatedResourceStatuses) {

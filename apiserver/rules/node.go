@@ -62,7 +62,12 @@ func nodeChange(node, old *corev1.Node) field.ErrorList {
 	seen := map[corev1.NodeAddress]bool{}
 	for i, address := range node.Status.Addresses {
 		if seen[address] {
-			errs = append(errs, field.Duplicate(field.NewPath("status", "addresses").Index(i), address))
+			// Printed with the names of kube-apiserver's own type.
+			shown := struct {
+				Type    corev1.NodeAddressType
+				Address string
+			}{address.Type, address.Address}
+			errs = append(errs, field.Duplicate(field.NewPath("status", "addresses").Index(i), shown))
 		}
 		seen[address] = true
 	}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -229,7 +230,15 @@ func distinctPorts(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	for i, p := range spec.Ports {
 		key := shown{p.Protocol, p.Port}
 		if ports.Has(key) {
-			errs = append(errs, field.Duplicate(path.Index(i), corev1.ServicePort{Protocol: p.Protocol, Port: p.Port}))
+			// Printed with the names of kube-apiserver's own type.
+			errs = append(errs, field.Duplicate(path.Index(i), struct {
+				Name        string
+				Protocol    corev1.Protocol
+				AppProtocol *string
+				Port        int32
+				TargetPort  intstr.IntOrString
+				NodePort    int32
+			}{Protocol: p.Protocol, Port: p.Port}))
 		}
 		ports.Insert(key)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -128,12 +129,19 @@ func volumeCapacity(capacity corev1.ResourceList, at *field.Path) field.ErrorLis
 	}
 	for _, name := range sortedKeys(capacity) {
 		q, key := capacity[name], at.Key(string(name))
-		errs = append(errs, podspec.ValidateResourceQuantityValue(name, q, key)...)
+		errs = append(errs, basicQuantity(q, key)...)
 		if q.Sign() <= 0 {
 			errs = append(errs, field.Invalid(key, q.String(), "must be greater than zero"))
 		}
 	}
 	return errs
+}
+
+func basicQuantity(q resource.Quantity, at *field.Path) field.ErrorList {
+	if q.Value() >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(at, q.Value(), "must be a valid resource quantity")}
 }
 
 func volumeNodeAffinity(a *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
