@@ -17,6 +17,7 @@
 //   - Finalizers of objects are never taken off here.
 //   - A failure of one kind does not stop the others.
 //
-// Departure from Kubernetes: content is deleted at once and settle (2 s) is
-// waited at the end; upstream waits 5 s at the beginning.
+// Departure from Kubernetes: content is deleted at once and settle (2 s, of which
+// the timestamp's whole seconds can take one) is waited at the end; upstream
+// waits 5 s at the beginning.
 package namespace
