@@ -40,6 +40,19 @@ func (s *State) AnyAhead(uid string, priority int32) bool {
 	return false
 }
 
+// AppendNominatedNodes appends the known nodes to which pods are nominated, in
+// no particular order.
+func (s *State) AppendNominatedNodes(to []NodeID) []NodeID {
+	for i := range s.nominated.shards {
+		for node := range s.nominated.shards[i].m {
+			if id, known := s.ids.get(node); known {
+				to = append(to, id)
+			}
+		}
+	}
+	return to
+}
+
 // NominatedNodes are the names of nodes, known or not, to which pods are
 // nominated, sorted.
 func (s *State) NominatedNodes() []string { return s.nominated.keys() }

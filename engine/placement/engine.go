@@ -17,7 +17,8 @@ import (
 // from the buckets at each decision, so there is nothing that could drift.
 //
 // What the fast path does not cover goes to the plain path: volumes, malformed
-// parts, nominated pods in play, and profiles whose rules stand in an order of their own.
+// parts, nominated pods where more than room and ports is at stake, and profiles whose
+// rules stand in an order of their own.
 // An Engine belongs to one State and is used by whoever owns that.
 type Engine struct {
 	state   *cluster.State
@@ -42,7 +43,7 @@ type Engine struct {
 
 // Counters are how many decisions were made in which way.
 type Counters struct {
-	Plain, Narrow, Scanned, Viewed, Built int
+	Plain, Narrow, Nominated, Scanned, Viewed, Built int
 }
 
 // tuning is when to do what; it changes the cost of decisions, not decisions.
@@ -74,6 +75,9 @@ func (e *Engine) SetRoom(bytes int) { e.room = bytes }
 // Counters are how many decisions were made in which way so far.
 func (e *Engine) Counters() Counters { return e.counters }
 
+// Views are how many views there are and the bytes that they take.
+func (e *Engine) Views() (n, bytes int) { return len(e.views), e.taken }
+
 // forget drops all shapes.
 func (e *Engine) forget() {
 	e.epoch = e.index.Epoch
@@ -88,6 +92,7 @@ func (e *Engine) Gate(pod *model.Pod) *decision.Verdict { return e.profile.Gate(
 // the room that out.Counts has.
 func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	e.clock++
+	e.scratch.ahead = e.scratch.ahead[:0]
 	*out = decision.Summary{Counts: out.Counts[:0], Revision: e.state.Revision(), Nodes: e.state.NumNodes()}
 	if e.index.Size() > e.tidy {
 		e.index.Reset()
@@ -98,13 +103,19 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 		return
 	}
 	sh := e.shapeOf(pod)
+	ahead := e.state.AnyAhead(pod.UID, pod.Spec.Priority)
 	switch {
-	case sh.plain || sh.odd():
+	case sh.plain || sh.odd() || ahead && !e.simplyAhead(sh, pod):
+		e.plainly(pod, out)
+	case sh.narrowed && pod.Nominated != "":
 		e.plainly(pod, out)
 	case sh.narrowed:
 		e.decideNarrow(sh, pod, out)
 	default:
-		e.decideShape(sh, pod, out)
+		e.enter(sh, pod)
+		if !e.decideNominated(sh, pod, out) {
+			e.decideShape(sh, out)
+		}
 	}
 }
 
@@ -112,15 +123,9 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 // as that can be said before its shape is known.
 func (e *Engine) covers(pod *model.Pod) bool {
 	s := pod.Spec
-	return e.rules.covered && out(pod) && s.SchedulerName == e.profile.cfg.Name &&
-		len(s.Claims) == 0 && len(s.Disks) == 0 && len(s.Inline) == 0 && len(s.Faults) == 0 && len(s.Features) == 0 &&
-		len(s.Gates) == 0 && len(s.ResourceClaims) == 0 && s.SchedulingGroup == "" &&
-		e.state.NumNodes() > 0 && !e.state.AnyAhead(pod.UID, s.Priority)
-}
-
-// out says whether a pod is simply waiting: not bound, nominated, finished or deleted.
-func out(pod *model.Pod) bool {
-	return pod.NodeName == "" && pod.Nominated == "" && !pod.Finished() && !pod.Deleting
+	return e.rules.covered && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.cfg.Name &&
+		len(s.Claims) == 0 && len(s.Disks) == 0 && len(s.Faults) == 0 && len(s.Features) == 0 &&
+		len(s.Gates) == 0 && len(s.ResourceClaims) == 0 && s.SchedulingGroup == "" && e.state.NumNodes() > 0
 }
 
 func (e *Engine) plainly(pod *model.Pod, out *decision.Summary) {
@@ -128,26 +133,28 @@ func (e *Engine) plainly(pod *model.Pod, out *decision.Summary) {
 	summarize(Evaluate(e.state, e.profile, e.seed, pod), e.state.NumNodes(), out)
 }
 
-// decideShape decides by the shape's view where that is worth while, else by a scan.
-func (e *Engine) decideShape(sh *shape, pod *model.Pod, out *decision.Summary) {
-	e.enter(sh, pod)
+// decideShape decides by the shape's view where that is worth while, else by a
+// scan.
+func (e *Engine) decideShape(sh *shape, out *decision.Summary) {
 	v := e.viewFor(sh)
-	var buckets []bucket
-	if v != nil {
-		e.counters.Viewed++
-		buckets = v.buckets
-	} else {
+	if v == nil {
 		e.counters.Scanned++
-		buckets = e.scan(sh)
+		buckets := e.scan(sh)
+		e.conclude(sh, buckets, e.scratch.fails, nil, out)
+		return
 	}
+	e.counters.Viewed++
+	moved := e.moveAhead(v)
+	e.conclude(sh, v.buckets, v.fails, v, out)
+	e.moveBack(v, moved)
+}
+
+// conclude walks the buckets and says what came of it.
+func (e *Engine) conclude(sh *shape, buckets []bucket, fails []failCount, v *view, out *decision.Summary) {
 	best := e.walk(sh, buckets, v)
 	out.Feasible = best.feasible
 	if best.feasible == 0 {
 		out.Outcome = decision.Infeasible
-		fails := e.scratch.fails
-		if v != nil {
-			fails = v.fails
-		}
 		e.explain(sh, fails, buckets, out)
 		return
 	}

@@ -15,17 +15,18 @@ import (
 // arena is a random cluster with a fast engine on it.
 type arena struct {
 	draw
-	t      *testing.T
-	name   string
-	state  *cluster.State
-	engine *Engine
-	specs  []*model.PodSpec
-	oddKey string // that a group may select by
-	placed []*model.Pod
-	nodes  int
-	serial int
-	asked  int
-	full   int // decisions without any feasible node
+	t        *testing.T
+	name     string
+	state    *cluster.State
+	engine   *Engine
+	specs    []*model.PodSpec
+	oddKey   string // that a group may select by
+	placed   []*model.Pod
+	nominees []*model.Pod
+	nodes    int
+	serial   int
+	asked    int
+	full     int // decisions without any feasible node
 }
 
 func newArena(t *testing.T, seed uint64) *arena {
@@ -244,7 +245,7 @@ func (ar *arena) changeNode() {
 
 // changeOther changes groups, namespaces and nominations.
 func (ar *arena) changeOther() {
-	switch ar.IntN(6) {
+	switch ar.IntN(9) {
 	case 0:
 		ar.state.UpsertNamespace(model.Namespace{Name: ar.pick("x", "y"), Labels: model.Labels{{Key: "team", Value: ar.pick("a", "b")}}})
 	case 1:
@@ -254,15 +255,26 @@ func (ar *arena) changeOther() {
 			Selector: sel(ar.pick("app", "app", "v", ar.oddKey), model.In, ar.pick("web", "db", "1"))})
 	case 4:
 		ar.state.RemoveGroup(ar.pick("Service", "ReplicaSet"), ar.pick("x", "y"), ar.pick("web", "db"))
-	case 5:
-		if ar.one(4) {
-			p := ar.pod()
-			p.Nominated = fmt.Sprint("node", ar.IntN(ar.nodes))
-			ar.state.UpsertPod(p)
-			ar.ask(ar.pod())
-			ar.ask(p)
-			ar.state.RemovePod(p.UID)
+	default:
+		if ar.oddKey != "app" || ar.nodes%3 == 0 {
+			ar.nominate()
 		}
+	}
+}
+
+// nominate nominates pods to nodes, or ends a nomination.
+func (ar *arena) nominate() {
+	for len(ar.nominees) > 0 && ar.one(2) {
+		p := ar.nominees[0]
+		ar.nominees = ar.nominees[1:]
+		ar.ask(p)
+		ar.state.RemovePod(p.UID)
+	}
+	for len(ar.nominees) < 3 && !ar.one(3) {
+		p := ar.pod()
+		p.Nominated = fmt.Sprint("node", ar.IntN(ar.nodes))
+		ar.nominees = append(ar.nominees, p)
+		ar.state.UpsertPod(p)
 	}
 }
 
@@ -278,7 +290,7 @@ func TestFastEqualsPlain(t *testing.T) {
 		}
 		c := ar.engine.counters
 		all.Plain, all.Narrow, all.Scanned = all.Plain+c.Plain, all.Narrow+c.Narrow, all.Scanned+c.Scanned
-		all.Viewed, all.Built = all.Viewed+c.Viewed, all.Built+c.Built
+		all.Viewed, all.Built, all.Nominated = all.Viewed+c.Viewed, all.Built+c.Built, all.Nominated+c.Nominated
 		asked, full = asked+ar.asked, full+ar.full
 	}
 	t.Logf("%d decisions, %d without a node, by %+v", asked, full, all)

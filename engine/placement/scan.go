@@ -33,8 +33,8 @@ func (e *Engine) scan(sh *shape) []bucket {
 		if !r.Live {
 			continue
 		}
-		if static[i] < 0 || !sh.roomy(r) {
-			if f := sh.judge(x, id); f != 0 {
+		if static[i] < 0 || !sh.roomy(r) || len(sc.ahead) > 0 {
+			if f := e.judgeAhead(sh, id); f != 0 {
 				sc.fails = countFail(sc.fails, f, 1)
 				continue
 			}

@@ -63,13 +63,17 @@ const (
 
 // scratch is room that decisions use again and again.
 type scratch struct {
-	byVector map[vector]int32
-	buckets  []bucket
-	fails    []failCount
-	opened   [][]uint64 // by soft constraint and domain: the clock when it was seen
-	point    uint64     // of the pod, on the circle
-	worth    []int64    // of the shape's images
-	sizes    []float64  // of the soft constraints' domains, as weights
+	byVector  map[vector]int32
+	buckets   []bucket
+	fails     []failCount
+	one       [1]bucket
+	ahead     []aheadFail
+	nominated []cluster.NodeID
+	moved     []movedSeat
+	opened    [][]uint64 // by soft constraint and domain: the clock when it was seen
+	point     uint64     // of the pod, on the circle
+	worth     []int64    // of the shape's images
+	sizes     []float64  // of the soft constraints' domains, as weights
 }
 
 // failCount is how many nodes are out for a reason of their own.
