@@ -31,8 +31,10 @@ func (s *shell) loop(ctx, sendCtx context.Context) error {
 		now := time.Now()
 		effects, wake := s.machine.Step(now, events, limit)
 		s.metrics.stepped(s.machine, effects, time.Since(now))
-		if s.leads() { // who does not lead made no decision, and writes nothing
+		if s.leads() {
 			s.act.Do(sendCtx, effects)
+		} else {
+			s.keep(effects)
 		}
 		sleep := heartbeat
 		if limit > 0 && !wake.IsZero() {
@@ -49,6 +51,14 @@ func (s *shell) loop(ctx, sendCtx context.Context) error {
 		case <-s.feed.Ready():
 		case <-timer.C:
 		}
+	}
+}
+
+// keep does nothing about effects, as this copy does not lead. It made no
+// decision; there are only reports, which are said again until they can be written.
+func (s *shell) keep(effects []scheduling.Effect) {
+	for _, e := range effects {
+		s.feed.Push(scheduling.Outcome{ID: e.EffectID(), Result: scheduling.Unknown, Why: "not the leader"})
 	}
 }
 

@@ -44,11 +44,14 @@ func cluster(cpu string) *fake.Clientset {
 	return client
 }
 
-func create(t *testing.T, client *fake.Clientset, name, cpu string) {
+func create(t *testing.T, client *fake.Clientset, name, cpu string, more ...func(*corev1.Pod)) {
 	t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
 		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Containers: []corev1.Container{{Name: "c",
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}}}
+	for _, f := range more {
+		f(p)
+	}
 	if _, err := client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -151,9 +154,20 @@ func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
 			t.Fatalf("the first does not lead: %v %v", first.leads(), second.leads())
 		}
 		broken.Store(true)
+		time.Sleep(e1.RenewDeadline + e1.RetryPeriod) // nobody leads
+		create(t, client, "held", "1", func(p *corev1.Pod) {
+			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &p.Name}}
+		})
+		time.Sleep(time.Second)
+		if c := get(t, client, "held").Status.Conditions; len(c) != 0 {
+			t.Errorf("somebody writes without the lease: %+v", c)
+		}
 		time.Sleep(e1.LeaseDuration + e1.RetryPeriod*3)
 		create(t, client, "b", "1")
-		time.Sleep(time.Second)
+		time.Sleep(2 * heartbeat)
+		if c := get(t, client, "held").Status.Conditions; len(c) != 1 {
+			t.Errorf("the second did not say why a pod is held that came before it led: %+v", c)
+		}
 		if get(t, client, "b").Spec.NodeName == "" || first.leads() || !second.leads() {
 			t.Errorf("the second did not take over: %v %v", first.leads(), second.leads())
 		}
