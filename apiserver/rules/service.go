@@ -132,18 +132,19 @@ func keepNodePorts(s, old *corev1.Service) {
 
 // agreeOnIPs follows clusterIP where the update changed only that one of the two fields.
 func agreeOnIPs(s, old *corev1.Service) {
+	if len(s.Spec.ClusterIPs) == 0 {
+		PrepareServiceForCreate(s)
+		return
+	}
 	if s.Spec.ClusterIP == old.Spec.ClusterIP || !slices.Equal(s.Spec.ClusterIPs, old.Spec.ClusterIPs) {
 		return
 	}
-	switch {
-	case s.Spec.ClusterIP == "":
+	if s.Spec.ClusterIP == "" {
 		s.Spec.ClusterIPs = nil
-	case len(s.Spec.ClusterIPs) == 0:
-		s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
-	default:
-		s.Spec.ClusterIPs = slices.Clone(s.Spec.ClusterIPs)
-		s.Spec.ClusterIPs[0] = s.Spec.ClusterIP
+		return
 	}
+	s.Spec.ClusterIPs = slices.Clone(s.Spec.ClusterIPs)
+	s.Spec.ClusterIPs[0] = s.Spec.ClusterIP
 }
 
 // dropOfOldType clears fields of the old type that the update did not touch.
