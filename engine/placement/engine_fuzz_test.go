@@ -271,10 +271,50 @@ func (ar *arena) nominate() {
 		ar.state.RemovePod(p.UID)
 	}
 	for len(ar.nominees) < 3 && !ar.one(3) {
-		p := ar.pod()
-		p.Nominated = fmt.Sprint("node", ar.IntN(ar.nodes))
-		ar.nominees = append(ar.nominees, p)
-		ar.state.UpsertPod(p)
+		ar.nominees = append(ar.nominees, ar.nominee(ar.specs[ar.IntN(len(ar.specs))]))
+	}
+}
+
+func (ar *arena) nominee(spec *model.PodSpec) *model.Pod {
+	p := ar.pod()
+	p.Spec, p.Nominated = spec, fmt.Sprint("node", ar.IntN(ar.nodes))
+	ar.state.UpsertPod(p)
+	return p
+}
+
+// TestFastEqualsPlainBesideNominated does so where pods are nominated all the
+// time and want little but room.
+func TestFastEqualsPlainBesideNominated(t *testing.T) {
+	asked, viewed, alone := 0, 0, 0
+	for seed := range uint64(soakRounds(60)) {
+		ar := newArena(t, seed+1<<32)
+		for i, s := range ar.specs {
+			c := *s
+			c.Affinity, c.AntiAffinity, c.Spread = nil, nil, nil
+			ar.specs[i] = &c
+		}
+		for len(ar.placed) > 0 {
+			ar.removePod()
+		}
+		for range 4 {
+			repels := *ar.specs[0]
+			repels.AntiAffinity = []model.PodTerm{ar.podTerm()}
+			for range 60 {
+				if ar.one(3) {
+					ar.nominate()
+				}
+				if ar.one(40) {
+					ar.nominees = append(ar.nominees, ar.nominee(&repels))
+				}
+				ar.step()
+			}
+		}
+		c := ar.engine.counters
+		asked, viewed, alone = asked+ar.asked, viewed+c.Viewed, alone+c.Nominated
+	}
+	t.Logf("%d decisions, %d by views, %d for the own nominated node", asked, viewed, alone)
+	if viewed < asked/5 || alone < 10 {
+		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d for the own nominated node", asked, viewed, alone)
 	}
 }
 

@@ -27,11 +27,7 @@ func (e *Engine) simplyAhead(sh *shape, pod *model.Pod) bool {
 	}
 	sc.nominated = e.state.AppendNominatedNodes(sc.nominated[:0])
 	for _, id := range sc.nominated {
-		f, simple := e.judgeWith(sh, id, pod)
-		if !simple {
-			return false
-		}
-		if f != 0 {
+		if f := e.judgeWith(sh, id, pod); f != 0 {
 			sc.ahead = append(sc.ahead, aheadFail{id, f})
 		}
 	}
@@ -39,16 +35,13 @@ func (e *Engine) simplyAhead(sh *shape, pod *model.Pod) bool {
 }
 
 // judgeWith judges a node with the pods ahead that are nominated to it; 0 when
-// there are none. It is not simple when one of them has anti-affinity, as that may
-// be against the pod.
-func (e *Engine) judgeWith(sh *shape, id cluster.NodeID, pod *model.Pod) (f fail, simple bool) {
+// there are none. Their anti-affinity does not count: the plain path, as upstream,
+// skips the rule for a pod that no pod there is against.
+func (e *Engine) judgeWith(sh *shape, id cluster.NodeID, pod *model.Pod) fail {
 	var st site
 	for _, p := range e.state.Nominated(id) {
 		if p.Spec.Priority < pod.Spec.Priority || p.UID == pod.UID {
 			continue
-		}
-		if len(p.Spec.AntiAffinity) > 0 {
-			return 0, false
 		}
 		if st.node == nil {
 			st = siteOf(e.state.Node(id))
@@ -56,17 +49,17 @@ func (e *Engine) judgeWith(sh *shape, id cluster.NodeID, pod *model.Pod) (f fail
 		st = *st.with([]*model.Pod{p}, nil)
 	}
 	if st.node == nil {
-		return 0, true
+		return 0
 	}
 	if v := sh.static.Values[id]; v < 0 {
-		return fail(v), true
+		return fail(v)
 	}
 	for i := range sh.ports {
 		if clash(st.ports, &sh.ports[i]) {
-			return fail(failPorts), true
+			return fail(failPorts)
 		}
 	}
-	return sh.short(int64(len(st.pods)), st.used, st.node), true
+	return sh.short(int64(len(st.pods)), st.used, st.node)
 }
 
 // short is the fit rule on a node with more on it than its row says.
