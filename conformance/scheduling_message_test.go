@@ -56,7 +56,7 @@ func (v *schedulingVector) message(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
-	return explain.Message(decide(scheduling.Placed(profile, seed).New(state), pod))
+	return explain.Message(decide(scheduling.Placed(profile, seed, 0).New(state), pod))
 }
 
 func decide(p scheduling.Placer, pod *model.Pod) *decision.Summary {
