@@ -1,0 +1,152 @@
+package admission
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+)
+
+func TestOrderNamesEveryPlugin(t *testing.T) {
+	plugins := admission.NewPlugins()
+	Register(plugins)
+	known, order := plugins.Registered(), slices.Clone(Order)
+	slices.Sort(known)
+	slices.Sort(order)
+	if !slices.Equal(known, order) {
+		t.Errorf("registered %v, ordered %v", known, order)
+	}
+}
+
+func TestNewNodesAreNotReady(t *testing.T) {
+	for name, taints := range map[string][]corev1.Taint{
+		"bare":      nil,
+		"given":     {{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}},
+		"NoExecute": {{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}},
+	} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: taints}}
+		admit(t, newTaintNodes(), create(corev1.Resource("nodes"), node))
+		count := 0
+		for _, taint := range node.Spec.Taints {
+			if taint.Key == corev1.TaintNodeNotReady && taint.Effect == corev1.TaintEffectNoSchedule {
+				count++
+			}
+		}
+		if count != 1 {
+			t.Errorf("%s: %v", name, node.Spec.Taints)
+		}
+	}
+}
+
+func TestTolerationSeconds(t *testing.T) {
+	for name, tc := range map[string]struct {
+		given []corev1.Toleration
+		added int
+	}{
+		"none":         {added: 2},
+		"everything":   {given: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
+		"one of two":   {given: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}}, added: 1},
+		"other effect": {given: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}, added: 2},
+	} {
+		pod := podOf(func(p *corev1.Pod) { p.Spec.Tolerations = slices.Clone(tc.given) })
+		admit(t, newTolerationSeconds(), create(corev1.Resource("pods"), pod))
+		if got := len(pod.Spec.Tolerations) - len(tc.given); got != tc.added {
+			t.Errorf("%s: %d added, want %d", name, got, tc.added)
+		}
+	}
+}
+
+func TestBindingsCarryTopology(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "z", corev1.LabelHostname: "h"}}}
+	plugin := started(t, newTopologyLabels(), node)
+	for target, want := range map[string]string{"n": "z", "gone": "", "No_Name": ""} {
+		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Target: corev1.ObjectReference{Kind: "Node", Name: target}}
+		if refused := admit(t, plugin, request(admission.Create, corev1.Resource("pods"), "binding", binding, nil)); refused != "" {
+			t.Errorf("binding to %s: %s", target, refused)
+		}
+		if got := binding.Labels[corev1.LabelTopologyZone]; got != want || binding.Labels[corev1.LabelHostname] != "" {
+			t.Errorf("binding to %s: labels %v, want zone %q", target, binding.Labels, want)
+		}
+	}
+}
+
+func TestStorage(t *testing.T) {
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "s", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}}, AllowVolumeExpansion: ptr(true)}
+	fixed := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fixed"}}
+	claims := corev1.Resource("persistentvolumeclaims")
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns"}}
+	admit(t, started(t, newDefaultClass(), class, fixed), create(claims, claim))
+	admit(t, newProtection(), create(claims, claim))
+	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName != "s" || !slices.Equal(claim.Finalizers, []string{claimProtection}) {
+		t.Errorf("claim: class %v, finalizers %v", claim.Spec.StorageClassName, claim.Finalizers)
+	}
+	for name, want := range map[string]string{"s": "", "fixed": "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"} {
+		old := claim.DeepCopy()
+		old.Spec.StorageClassName, old.Status.Phase = &name, corev1.ClaimBound
+		now := old.DeepCopy()
+		now.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}
+		if got := admit(t, started(t, newResize(), class, fixed), request(admission.Update, claims, "", now, old)); got != want {
+			t.Errorf("growing a claim of class %s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestServiceAccounts(t *testing.T) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: "ns"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}}}
+	plugin := started(t, newServiceAccount(), account)
+	pod := podOf(nil)
+	if got := admit(t, plugin, create(corev1.Resource("pods"), pod)); got != "" {
+		t.Fatal(got)
+	}
+	if pod.Spec.ServiceAccountName != "default" || len(pod.Spec.ImagePullSecrets) != 1 || len(pod.Spec.Volumes) != 1 ||
+		!strings.HasPrefix(pod.Spec.Volumes[0].Name, tokenVolumePrefix) || pod.Spec.Containers[0].VolumeMounts[0].MountPath != tokenPath {
+		t.Errorf("pod: %+v", pod.Spec)
+	}
+	silent := podOf(func(p *corev1.Pod) { p.Spec.AutomountServiceAccountToken = ptr(false) })
+	admit(t, plugin, create(corev1.Resource("pods"), silent))
+	if len(silent.Spec.Volumes) != 0 {
+		t.Errorf("pod that wants no token: %+v", silent.Spec.Volumes)
+	}
+	unknown := podOf(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "none" })
+	if got, want := admit(t, plugin, create(corev1.Resource("pods"), unknown)), `error looking up service account ns/none: serviceaccounts "none" not found`; got != want {
+		t.Errorf("unknown account: %q, want %q", got, want)
+	}
+	mirror := podOf(func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} })
+	if got := admit(t, plugin, create(corev1.Resource("pods"), mirror)); got != "" || mirror.Spec.ServiceAccountName != "" {
+		t.Errorf("mirror pod: %q, account %q", got, mirror.Spec.ServiceAccountName)
+	}
+}
+
+func TestRuntimeClasses(t *testing.T) {
+	cost := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
+	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "vm"}, Overhead: &nodev1.Overhead{PodFixed: cost},
+		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"vm": "yes"}, Tolerations: []corev1.Toleration{{Key: "vm"}}}}
+	plugin := started(t, newRuntimeClass(), class)
+	for name, tc := range map[string]struct {
+		pod  func(*corev1.Pod)
+		want string
+	}{
+		"class":          {pod: func(p *corev1.Pod) { p.Spec.RuntimeClassName = ptr("vm") }},
+		"no class":       {},
+		"unknown":        {pod: func(p *corev1.Pod) { p.Spec.RuntimeClassName = ptr("x") }, want: `pod rejected: RuntimeClass "x" not found`},
+		"overhead alone": {pod: func(p *corev1.Pod) { p.Spec.Overhead = cost }, want: "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"},
+		"other node": {pod: func(p *corev1.Pod) {
+			p.Spec.RuntimeClassName, p.Spec.NodeSelector = ptr("vm"), map[string]string{"vm": "no"}
+		},
+			want: "conflict: runtimeClass.Scheduling.NodeSelector[vm] = yes; pod.Spec.NodeSelector[vm] = no"},
+	} {
+		pod := podOf(tc.pod)
+		if got := admit(t, plugin, create(corev1.Resource("pods"), pod)); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+		if name == "class" && (pod.Spec.Overhead == nil || pod.Spec.NodeSelector["vm"] != "yes" || len(pod.Spec.Tolerations) != 1) {
+			t.Errorf("%s: %+v", name, pod.Spec)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package admission
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+)
+
+func classOf(name string, value int32, byDefault bool, policy corev1.PreemptionPolicy) *schedulingv1.PriorityClass {
+	return &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value, GlobalDefault: byDefault, PreemptionPolicy: &policy}
+}
+
+func TestPriorityOfPods(t *testing.T) {
+	high := classOf("high", 10, false, corev1.PreemptNever)
+	standard := classOf("standard", 5, true, corev1.PreemptLowerPriority)
+	for name, tc := range map[string]struct {
+		pod       func(*corev1.Pod)
+		noDefault bool
+		refused   string
+		class     string
+		value     int32
+		policy    corev1.PreemptionPolicy
+	}{
+		"named":          {pod: func(p *corev1.Pod) { p.Spec.PriorityClassName = "high" }, class: "high", value: 10, policy: corev1.PreemptNever},
+		"default":        {class: "standard", value: 5, policy: corev1.PreemptLowerPriority},
+		"no default":     {noDefault: true, policy: corev1.PreemptLowerPriority},
+		"same given":     {pod: func(p *corev1.Pod) { p.Spec.Priority = ptr[int32](5) }, class: "standard", value: 5, policy: corev1.PreemptLowerPriority},
+		"another given":  {pod: func(p *corev1.Pod) { p.Spec.Priority = ptr[int32](0) }, refused: "the integer value of priority (0) must not be provided in pod spec; priority admission controller computed 5 from the given PriorityClass name"},
+		"unknown":        {pod: func(p *corev1.Pod) { p.Spec.PriorityClassName = "none" }, refused: "no PriorityClass with name none was found"},
+		"another policy": {pod: func(p *corev1.Pod) { p.Spec.PreemptionPolicy = ptr(corev1.PreemptNever) }, refused: "the string value of PreemptionPolicy (Never) must not be provided in pod spec; priority admission controller computed PreemptLowerPriority from the given PriorityClass name"},
+	} {
+		plugin := started(t, newPriority(), high)
+		if !tc.noDefault {
+			plugin = started(t, newPriority(), high, standard)
+		}
+		pod := podOf(tc.pod)
+		if got := admit(t, plugin, create(corev1.Resource("pods"), pod)); got != tc.refused {
+			t.Errorf("%s: %q, want %q", name, got, tc.refused)
+		}
+		if tc.refused != "" {
+			continue
+		}
+		if s := pod.Spec; s.PriorityClassName != tc.class || *s.Priority != tc.value || *s.PreemptionPolicy != tc.policy {
+			t.Errorf("%s: class %q priority %d policy %s", name, s.PriorityClassName, *s.Priority, *s.PreemptionPolicy)
+		}
+	}
+}
+
+func TestPriorityIsKeptOnUpdate(t *testing.T) {
+	old := podOf(func(p *corev1.Pod) {
+		p.Spec.Priority, p.Spec.PreemptionPolicy = ptr[int32](7), ptr(corev1.PreemptNever)
+	})
+	pod := podOf(nil)
+	admit(t, started(t, newPriority()), request(admission.Update, corev1.Resource("pods"), "", pod, old))
+	if pod.Spec.Priority == nil || *pod.Spec.Priority != 7 || *pod.Spec.PreemptionPolicy != corev1.PreemptNever {
+		t.Errorf("after update: %+v", pod.Spec)
+	}
+}
+
+func TestOneDefaultClass(t *testing.T) {
+	first := classOf("first", 1, true, corev1.PreemptNever)
+	plugin := started(t, newPriority(), first)
+	if got, want := admit(t, plugin, create(priorityClasses, classOf("second", 2, true, corev1.PreemptNever))), "PriorityClass first is already marked as global default"; got != want {
+		t.Errorf("second default: %q, want %q", got, want)
+	}
+	if got := admit(t, plugin, request(admission.Update, priorityClasses, "", first, first)); got != "" {
+		t.Errorf("the default class itself: %q", got)
+	}
+	system := classOf("system-node-critical", 2000001000, false, corev1.PreemptLowerPriority)
+	if got, want := admit(t, plugin, request(admission.Delete, priorityClasses, "", nil, system)), "this is a system priority class and cannot be deleted"; got != want {
+		t.Errorf("deleting a system class: %q, want %q", got, want)
+	}
+}
+
+// TestFreshClass: a class counts at once, although no cache has seen it.
+func TestFreshClass(t *testing.T) {
+	plugin := started(t, newPriority())
+	class := classOf("fresh", 3, true, corev1.PreemptNever)
+	admit(t, plugin, create(priorityClasses, class))
+	if _, err := plugin.kube.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	pod := podOf(nil)
+	if got := admit(t, plugin, create(corev1.Resource("pods"), pod)); got != "" || pod.Spec.PriorityClassName != "fresh" {
+		t.Errorf("pod after class: %q, class %q", got, pod.Spec.PriorityClassName)
+	}
+}
