@@ -20,21 +20,40 @@ const compactEvery = 5 * time.Minute
 type Backend struct {
 	client    *kubernetes.Client
 	compactor etcd3.Compactor
-	closers   []func()
+	// watcher opens a stream of watches of its own.
+	watcher func() clientv3.Watcher
+	closers []func()
 }
 
 // newBackend starts compaction; close runs last when the backend stops.
-func newBackend(client *clientv3.Client, close func()) *Backend {
+func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, close func()) *Backend {
 	// The tracker makes etcd's part of a request's latency visible in metrics and traces.
 	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
-	wrapped := &kubernetes.Client{Client: client}
-	wrapped.Kubernetes = wrapped
 	compactor := etcd3.NewCompactor(client, compactEvery, clock.RealClock{}, nil)
 	return &Backend{
-		client:    wrapped,
+		client:    wrap(client),
 		compactor: compactor,
+		watcher:   watcher,
 		closers:   []func(){compactor.Stop, func() { _ = client.Close() }, close},
 	}
+}
+
+func wrap(client *clientv3.Client) *kubernetes.Client {
+	wrapped := &kubernetes.Client{Client: client}
+	wrapped.Kubernetes = wrapped
+	return wrapped
+}
+
+// forResource is the same client with a watch stream of its own, which the
+// returned function ends. etcd reports progress to a stream only when every
+// watch on it has begun: on a shared stream one fresh watch, in a store to
+// which nobody writes, would hold up the caches of all resources.
+func (b *Backend) forResource() (*kubernetes.Client, func()) {
+	own := clientv3.NewCtxClient(b.client.Ctx())
+	own.KV, own.Lease, own.Cluster = b.client.KV, b.client.Lease, b.client.Cluster
+	own.Maintenance, own.Auth = b.client.Maintenance, b.client.Auth
+	own.Watcher = b.watcher()
+	return wrap(own), func() { _ = own.Watcher.Close() }
 }
 
 // Check says whether etcd answers within two seconds.

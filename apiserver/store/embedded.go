@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/client/pkg/v3/types"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/config"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
@@ -46,7 +47,8 @@ func OpenEmbedded(ctx context.Context, dir string) (*Backend, error) {
 		return nil, err
 	}
 	announceProgress(ctx, version.Version)
-	return newBackend(v3client.New(server), func() {
+	watcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
+	return newBackend(v3client.New(server), watcher, func() {
 		server.Stop()
 		_ = lock.Close()
 	}), nil

@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/feature"
 )
 
 // External says where an etcd cluster is and how to talk to it.
@@ -49,5 +51,6 @@ func OpenExternal(ctx context.Context, at External) (*Backend, error) {
 		_ = client.Close()
 		return nil, fmt.Errorf("etcd at %s does not answer (--etcd-servers): %w", strings.Join(at.Servers, ","), err)
 	}
-	return newBackend(client, func() {}), nil
+	feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
+	return newBackend(client, func() clientv3.Watcher { return clientv3.NewWatcher(client) }, func() {}), nil
 }

@@ -89,14 +89,20 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 	attrs storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
 ) (storage.Interface, factory.DestroyFunc, error) {
 	versioner := storage.APIObjectVersioner{}
-	raw, err := etcd3.New(o.Backend.client, o.Backend.compactor, c.Codec, newFunc, newListFunc, c.Prefix, resourcePrefix,
+	client, endWatches := o.Backend.forResource()
+	raw, err := etcd3.New(client, o.Backend.compactor, c.Codec, newFunc, newListFunc, c.Prefix, resourcePrefix,
 		c.GroupResource, identity.NewEncryptCheckTransformer(), c.LeaseManagerConfig,
 		etcd3.NewDefaultDecoder(c.Codec, versioner), versioner)
 	if err != nil {
+		endWatches()
 		return nil, nil, err
 	}
+	closeRaw := func() {
+		raw.Close()
+		endWatches()
+	}
 	if o.Uncached.Has(c.GroupResource) {
-		return raw, sync.OnceFunc(raw.Close), nil
+		return raw, sync.OnceFunc(closeRaw), nil
 	}
 	cached, err := cacher.NewCacherFromConfig(cacher.Config{
 		Storage:             raw,
@@ -113,14 +119,14 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 		Codec:               c.Codec,
 	})
 	if err != nil {
-		raw.Close()
+		closeRaw()
 		return nil, nil, err
 	}
 	delegator := cacher.NewCacheDelegator(cached, raw)
 	return delegator, sync.OnceFunc(func() {
 		delegator.Stop()
 		cached.Stop()
-		raw.Close()
+		closeRaw()
 	}), nil
 }
 

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"strings"
+	"testing"
+)
+
+func open(t *testing.T, dir string) *Backend {
+	t.Helper()
+	b, err := OpenEmbedded(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+func TestEmbeddedKeepsData(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, dir)
+	if _, err := first.client.Client.Put(t.Context(), "/k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenEmbedded(t.Context(), dir); err == nil || !strings.Contains(err.Error(), dir+" is in use") {
+		t.Errorf("opened twice: %v, want an error that names the directory", err)
+	}
+	first.Close()
+	if err := first.Check(t.Context()); err == nil {
+		t.Error("a closed store says that it is well")
+	}
+	second := open(t, dir)
+	found, err := second.client.Client.Get(t.Context(), "/k")
+	if err != nil || len(found.Kvs) != 1 || string(found.Kvs[0].Value) != "v" {
+		t.Errorf("after a restart: %v, %v", found, err)
+	}
+	if err := second.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClaims(t *testing.T) {
+	b := open(t, t.TempDir())
+	claim := func(value, owner string, want bool) {
+		t.Helper()
+		if got, err := b.Claim(t.Context(), "p", value, owner); err != nil || got != want {
+			t.Errorf("claim of %s by %s: %v, %v, want %v", value, owner, got, err, want)
+		}
+	}
+	claim("1", "a", true)
+	claim("1", "a", true) // again is fine
+	claim("1", "b", false)
+	claim("2", "b", true)
+	if err := b.Release(t.Context(), "p", "1", "b"); err != nil { // not b's
+		t.Error(err)
+	}
+	claim("1", "b", false)
+	if err := b.Release(t.Context(), "p", "1", "a"); err != nil {
+		t.Error(err)
+	}
+	claim("1", "b", true)
+	held, err := b.Claims(t.Context(), "p")
+	if err != nil || len(held) != 2 || held["1"] != "b" || held["2"] != "b" {
+		t.Errorf("claims are %v, %v", held, err)
+	}
+}
+
+func TestExternalThatDoesNotAnswer(t *testing.T) {
+	ctx := t.Context()
+	_, err := OpenExternal(ctx, External{Servers: []string{"http://127.0.0.1:1"}, CAFile: "no-such-file"})
+	if err == nil || !strings.Contains(err.Error(), "no-such-file") {
+		t.Errorf("got %v, want an error that names the file", err)
+	}
+}

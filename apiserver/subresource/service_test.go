@@ -1,0 +1,150 @@
+package subresource
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// memory keeps claims in a map.
+type memory map[claim]string
+
+func (m memory) Claim(_ context.Context, pool, value, owner string) (bool, error) {
+	c := claim{pool, value}
+	if held, found := m[c]; found {
+		return held == owner, nil
+	}
+	m[c] = owner
+	return true, nil
+}
+
+func (m memory) Release(_ context.Context, pool, value, owner string) error {
+	if c := (claim{pool, value}); m[c] == owner {
+		delete(m, c)
+	}
+	return nil
+}
+
+func (m memory) Claims(_ context.Context, pool string) (map[string]string, error) {
+	found := map[string]string{}
+	for c, owner := range m {
+		if c.pool == pool {
+			found[c.value] = owner
+		}
+	}
+	return found, nil
+}
+
+func services(claims Claims, cidr string) *Services {
+	return &Services{addresses: addresses{network: netip.MustParsePrefix(cidr), claims: claims}}
+}
+
+func service(name string, spec corev1.ServiceSpec) *corev1.Service {
+	if spec.Type == "" {
+		spec.Type = corev1.ServiceTypeClusterIP
+	}
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name)}, Spec: spec}
+}
+
+func create(t *testing.T, s *Services, svc *corev1.Service) func(context.Context, bool) {
+	t.Helper()
+	finish, err := s.beginCreate(t.Context(), svc, &metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return finish
+}
+
+func TestServiceGetsAnAddress(t *testing.T) {
+	held := memory{}
+	s := services(held, "10.96.0.0/16")
+	svc := service("a", corev1.ServiceSpec{})
+	finish := create(t, s, svc)
+	addr, err := netip.ParseAddr(svc.Spec.ClusterIP)
+	if err != nil || !s.addresses.network.Contains(addr) || len(svc.Spec.ClusterIPs) != 1 {
+		t.Fatalf("clusterIP %q, clusterIPs %v, want one of %s", svc.Spec.ClusterIP, svc.Spec.ClusterIPs, s.addresses.network)
+	}
+	if *svc.Spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack || svc.Spec.IPFamilies[0] != corev1.IPv4Protocol {
+		t.Errorf("policy %v, families %v", *svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies)
+	}
+	finish(t.Context(), false)
+	if len(held) != 0 {
+		t.Errorf("a failed write leaves %v", held)
+	}
+}
+
+func TestChosenAddress(t *testing.T) {
+	held := memory{}
+	s := services(held, "10.96.0.0/16")
+	create(t, s, service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}))(t.Context(), true)
+	for ip, want := range map[string]string{
+		"10.96.0.10": `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated`,
+		"10.97.0.10": `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.97.0.10"]: failed to allocate IP 10.97.0.10: the provided IP (10.97.0.10) is not in the valid range. The range of valid IPs is 10.96.0.0/16`,
+	} {
+		_, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: ip}), &metav1.CreateOptions{})
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", ip, err, want)
+		}
+	}
+}
+
+// Every address of a range is given out once, and then there is none.
+func TestAddressesRunOut(t *testing.T) {
+	held := memory{}
+	s := services(held, "10.0.0.0/29") // .1 to .6
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		create(t, s, service(name, corev1.ServiceSpec{}))(t.Context(), true)
+	}
+	for c := range held {
+		if c.value == "10.0.0.0" || c.value == "10.0.0.7" {
+			t.Errorf("%s was given out, which is the network's own", c.value)
+		}
+	}
+	if _, err := s.beginCreate(t.Context(), service("g", corev1.ServiceSpec{}), &metav1.CreateOptions{}); err == nil {
+		t.Error("a seventh address came out of six")
+	}
+}
+
+func TestNodePorts(t *testing.T) {
+	held := memory{}
+	s := services(held, "10.96.0.0/16")
+	svc := service("a", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{
+		{Port: 53, Protocol: corev1.ProtocolTCP}, {Port: 53, Protocol: corev1.ProtocolUDP}, {Port: 80, Protocol: corev1.ProtocolTCP, NodePort: 30080},
+	}})
+	create(t, s, svc)(t.Context(), true)
+	ports := svc.Spec.Ports
+	if ports[0].NodePort < firstNodePort || ports[0].NodePort > lastNodePort || ports[0].NodePort != ports[1].NodePort || ports[2].NodePort != 30080 {
+		t.Errorf("node ports are %d, %d, %d", ports[0].NodePort, ports[1].NodePort, ports[2].NodePort)
+	}
+	again := service("b", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080}}})
+	if _, err := s.beginCreate(t.Context(), again, &metav1.CreateOptions{}); err == nil {
+		t.Error("a node port was given out twice")
+	}
+	// Without node ports and addresses, all of them come back.
+	changed := svc.DeepCopy()
+	changed.Spec.Type = corev1.ServiceTypeExternalName
+	finish, err := s.beginUpdate(t.Context(), changed, svc, &metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t.Context(), true)
+	if len(held) != 0 {
+		t.Errorf("an external name holds %v", held)
+	}
+}
+
+func TestDryRunClaimsNothing(t *testing.T) {
+	held := memory{}
+	s := services(held, "10.96.0.0/16")
+	svc := service("a", corev1.ServiceSpec{})
+	if _, err := s.beginCreate(t.Context(), svc, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		t.Fatal(err)
+	}
+	if svc.Spec.ClusterIP == "" || len(held) != 0 {
+		t.Errorf("clusterIP %q, claims %v: want an address and no claim", svc.Spec.ClusterIP, held)
+	}
+}
