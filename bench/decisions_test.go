@@ -79,7 +79,7 @@ func clock() time.Duration {
 // figures of a row.
 type figures struct {
 	p10, median, mean, p99 time.Duration
-	allocs            float64
+	allocs                 float64
 }
 
 func (b *bench) measure(t *testing.T, n int) figures {

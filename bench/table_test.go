@@ -31,7 +31,7 @@ func TestDecisions(t *testing.T) {
 		}
 		for _, k := range everyday {
 			if name := "first sight: " + k.name; wanted(name) {
-				fmt.Printf("%-44s %8d%s\n", name, nodes, first(t, nodes, 3000, k))
+				fmt.Printf("%-44s %8d%s\n", name, nodes, first(t, nodes, 500, k))
 			}
 		}
 	}
@@ -53,5 +53,7 @@ func row(t *testing.T, name string, nodes, shapes int, churn bool, kinds ...kind
 	}
 	f := b.measure(t, n)
 	c := b.e.Counters()
-	fmt.Printf("%-44s %8d%s  %d%% by views\n", name, nodes, f, 100*c.Viewed/max(1, c.Viewed+c.Scanned+c.Plain))
+	views, bytes := b.e.Views()
+	fmt.Printf("%-44s %8d%s  %d%% by views, %d built, %d views of %d kB\n", name, nodes, f,
+		100*c.Viewed/max(1, c.Viewed+c.Scanned+c.Plain), c.Built, views, bytes/1000/max(1, views))
 }

@@ -14,6 +14,7 @@ type Counter struct {
 	Total int64
 
 	index    *Index
+	minimum  bool    // Min is asked for, so what follows is kept
 	eligible []int32 // eligible nodes by domain id
 	domains  int     // with eligible nodes
 	// hist is how many domains with eligible nodes have a count; nil while
@@ -37,19 +38,29 @@ func CounterName(key, eligible string, m *Matcher) string {
 }
 
 // Counter returns the counter of a name (CounterName), counting the pods that
-// are there when it is new. eligible may be nil.
-func (x *Index) Counter(name, key string, eligible *Derived, m Matcher) *Counter {
+// are there when it is new. eligible may be nil. Min answers only where minimum was
+// asked for, by this call or an earlier one.
+func (x *Index) Counter(name, key string, eligible *Derived, m Matcher, minimum bool) *Counter {
 	c := x.counters[name]
-	if c != nil {
-		return c
+	if c == nil {
+		c = x.newCounter(key, eligible, m)
+		x.counters[name] = c
+		x.listed = append(x.listed, c)
 	}
+	if minimum && !c.minimum {
+		c.minimum = true
+		for _, id := range x.state.NodeIDs() {
+			c.nodeEligible(id, 1)
+		}
+	}
+	return c
+}
+
+func (x *Index) newCounter(key string, eligible *Derived, m Matcher) *Counter {
 	for i := range m.Terms {
 		x.use(&m.Terms[i])
 	}
-	c = &Counter{Match: m, Column: x.Column(key), Eligible: eligible, index: x}
-	for _, id := range x.state.NodeIDs() {
-		c.nodeEligible(id, 1)
-	}
+	c := &Counter{Match: m, Column: x.Column(key), Eligible: eligible, index: x}
 	for _, list := range x.classes.byHash {
 		for _, cl := range list {
 			if len(cl.on) == 0 || !x.matches(&m, cl) {
@@ -63,8 +74,6 @@ func (x *Index) Counter(name, key string, eligible *Derived, m Matcher) *Counter
 			}
 		}
 	}
-	x.counters[name] = c
-	x.listed = append(x.listed, c)
 	return c
 }
 
@@ -80,10 +89,12 @@ func (c *Counter) In(domain int32) int32 {
 }
 
 func (c *Counter) grow(domain int32) {
-	for len(c.Counts) <= int(domain) {
-		c.Counts = append(c.Counts, 0)
-		c.eligible = append(c.eligible, 0)
+	if int(domain) < len(c.Counts) {
+		return
 	}
+	size := max(int(domain)+1, len(c.Column.names))
+	c.Counts = append(c.Counts, make([]int32, size-len(c.Counts))...)
+	c.eligible = append(c.eligible, make([]int32, size-len(c.eligible))...)
 }
 
 // addAt counts pods on a node, and logs the other nodes of a fine domain, whose
@@ -118,7 +129,7 @@ func (c *Counter) add(id NodeID, n int32) bool {
 // it out. No pod of the node may be in the counter then.
 func (c *Counter) nodeEligible(id NodeID, sign int32) {
 	d := c.Column.IDs[id]
-	if d == 0 || (c.Eligible != nil && c.Eligible.Values[id] == 0) {
+	if d == 0 || !c.minimum || (c.Eligible != nil && c.Eligible.Values[id] == 0) {
 		return
 	}
 	c.grow(d)

@@ -48,8 +48,8 @@ type Counters struct {
 
 // tuning is when to do what; it changes the cost of decisions, not decisions.
 type tuning struct {
-	// behind: a view with more log entries to read than 1/behind of the nodes is
-	// bypassed by a scan.
+	// behind: a view with more log entries to read than this percentage of the nodes
+	// is bypassed by a scan.
 	behind int
 	// least: so many log entries are always read.
 	least int
@@ -62,7 +62,7 @@ type tuning struct {
 // total, as in Evaluate.
 func NewEngine(s *cluster.State, p *Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
-		room: 64 << 20, keep: 8192, tidy: 1 << 16, tune: tuning{behind: 3, least: 16, sets: 32, listed: 16}}
+		room: 64 << 20, keep: 8192, tidy: 1 << 16, tune: tuning{behind: 60, least: 16, sets: 32, listed: 16}}
 	e.rules = tableOf(&p.cfg)
 	e.scratch.byVector = map[vector]int32{}
 	e.forget()

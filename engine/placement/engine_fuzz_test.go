@@ -66,7 +66,7 @@ func newArena(t *testing.T, seed uint64) *arena {
 		x.Tune(1+ar.IntN(6), 1+ar.IntN(4), ar.IntN(12))
 	}
 	ar.engine = NewEngine(ar.state, p, seed)
-	ar.engine.tune = tuning{behind: 1 + ar.IntN(3), least: ar.IntN(300), sets: 1 + ar.IntN(32), listed: 1 + ar.IntN(4)}
+	ar.engine.tune = tuning{behind: 20 + ar.IntN(100), least: ar.IntN(300), sets: 1 + ar.IntN(32), listed: 1 + ar.IntN(4)}
 	ar.oddKey = ar.pick("app", "app", "app", "app", "app", "app", "app", "index")
 	if ar.one(3) {
 		ar.engine.SetRoom(1 << 16)

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"math"
+
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 )
@@ -46,11 +48,15 @@ func (e *Engine) scan(sh *shape) []bucket {
 			}
 		}
 		b := &sc.buckets[at]
-		if b.count++; b.count > 1 && sh.mostPoints(r) < b.points {
+		least := int32(math.MinInt32)
+		if b.count++; b.count > 1 {
+			least = b.points
+		}
+		points, ok := sh.pointsAbove(x, id, least)
+		if !ok || points < least {
 			continue
 		}
-		points, ahead := sh.points(x, id), x.Keys[i]-sc.point
-		if b.count == 1 || points > b.points || (points == b.points && e.before(id, ahead, b.best, b.ahead)) {
+		if ahead := x.Keys[i] - sc.point; points > least || e.before(id, ahead, b.best, b.ahead) {
 			b.best, b.points, b.ahead = id, points, ahead
 		}
 	}

@@ -56,7 +56,7 @@ func (c *compiling) narrow() {
 	s := c.spec
 	alone := len(s.Affinity)+len(s.AntiAffinity)+len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) == 0 &&
 		c.terms == 0 && len(names) > 0 && len(names) <= 16
-	for _, cs := range [][]constraint{c.a.constraints(true), c.a.constraints(false)} {
+	for _, cs := range [][]constraint{c.constraints(true), c.constraints(false)} {
 		for i := range cs {
 			alone = alone && !cs[i].IgnoreAffinity
 		}
@@ -98,14 +98,14 @@ func (c *compiling) slot() int {
 // of their keys must be told apart, fine or not: their number counts.
 func (c *compiling) compileSpread() {
 	if c.e.rules.weights[decision.PodTopologySpread] > 0 {
-		cs := c.a.constraints(false)
+		cs := c.constraints(false)
 		c.strict = len(c.spec.Spread) > 0 || !c.e.profile.cfg.Spread.System
 		for i := range cs {
 			c.softConstraint(cs, &cs[i])
 		}
 	}
 	if c.e.rules.filters.Has(decision.PodTopologySpread) {
-		cs := c.a.constraints(true)
+		cs := c.constraints(true)
 		for i := range cs {
 			k := &cs[i]
 			h := hardSpread{counter: c.spreadCounter(k, k.TopologyKey, cs), slot: c.use(k.TopologyKey),
@@ -118,11 +118,24 @@ func (c *compiling) compileSpread() {
 	}
 }
 
+// constraints are the pod's or the default ones, deduced only if there are any of
+// the kind.
+func (c *compiling) constraints(hard bool) []constraint {
+	given := c.spec.Spread
+	if len(given) == 0 {
+		given = c.e.profile.spread
+	}
+	if !slices.ContainsFunc(given, func(k model.SpreadConstraint) bool { return k.Hard == hard }) {
+		return nil
+	}
+	return c.a.constraints(hard)
+}
+
 func (c *compiling) softConstraint(all []constraint, k *constraint) {
 	t := softTerm{skew: float64(k.MaxSkew - 1), host: k.TopologyKey == HostnameKey, column: c.e.index.Column(k.TopologyKey)}
 	if t.host {
 		m := spreadMatcher(k, c.a.pod.Namespace)
-		t.counter = c.e.index.Counter(cluster.CounterName("", "", &m), "", nil, m)
+		t.counter = c.e.index.Counter(cluster.CounterName("", "", &m), "", nil, m, false)
 		t.slot = c.slot()
 		c.hostAt = t.column
 	} else {
@@ -180,7 +193,7 @@ func (c *compiling) spreadCounter(k *constraint, key string, all []constraint) *
 		return 1
 	})
 	m := spreadMatcher(k, c.a.pod.Namespace)
-	return c.e.index.Counter(cluster.CounterName(key, string(b), &m), key, eligible, m)
+	return c.e.index.Counter(cluster.CounterName(key, string(b), &m), key, eligible, m, k.Hard)
 }
 
 // compileTerms compiles the pod's inter-pod terms, and those of other pods that
@@ -237,7 +250,7 @@ func (c *compiling) pullOf(t *model.PodTerm, weight int64) pull {
 }
 
 func (c *compiling) pull(key string, m cluster.Matcher, weight int64) pull {
-	return pull{c.e.index.Counter(cluster.CounterName(key, "", &m), key, nil, m), c.use(key), weight}
+	return pull{c.e.index.Counter(cluster.CounterName(key, "", &m), key, nil, m, false), c.use(key), weight}
 }
 
 // compileImages makes the mask of the pod's images.

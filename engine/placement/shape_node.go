@@ -131,12 +131,22 @@ func lacks(bit fail, want, used, have int64) fail {
 
 // points is a node's own part of the total: fit and balance, by their weights.
 func (sh *shape) points(x *cluster.Index, id cluster.NodeID) int32 {
+	p, _ := sh.pointsAbove(x, id, math.MinInt32)
+	return p
+}
+
+// pointsAbove is points, or false when they are surely below least, which is
+// found out before what is dear to compute.
+func (sh *shape) pointsAbove(x *cluster.Index, id cluster.NodeID, least int32) (int32, bool) {
 	r, s := &x.Rows[id], &sh.score
 	var sum int64
 	if s.fit > 0 {
 		sum = s.fit * leastOfTwo(r, s.ownCPU, s.ownMem)
 	}
 	if s.balance > 0 {
+		if most := 50 + (150-int64(r.Even))/2; len(s.raw) == 0 && sum+s.balance*most < int64(least) {
+			return 0, false
+		}
 		sum += s.balance * balanceOfTwo(r, s.want.MilliCPU, s.want.Memory)
 	}
 	if len(s.raw) > 0 {
@@ -145,20 +155,7 @@ func (sh *shape) points(x *cluster.Index, id cluster.NodeID) int32 {
 			sum += s.weights[i] * raw(&st)
 		}
 	}
-	return int32(sum)
-}
-
-// mostPoints is no less than points, and cheaper.
-func (sh *shape) mostPoints(r *cluster.Row) int32 {
-	s := &sh.score
-	if len(s.raw) > 0 {
-		return math.MaxInt32
-	}
-	var sum int64
-	if s.fit > 0 {
-		sum = s.fit * leastOfTwo(r, s.ownCPU, s.ownMem)
-	}
-	return int32(sum + s.balance*(50+(150-int64(r.Even))/2))
+	return int32(sum), true
 }
 
 // leastOfTwo is LeastAllocated over cpu and memory of equal weight.

@@ -47,7 +47,7 @@ func (e *Engine) viewFor(sh *shape) *view {
 	end := x.LogEnd()
 	since, gap, seen := end-sh.at, e.clock-sh.last, sh.seen
 	sh.at, sh.last, sh.seen = end, e.clock, true
-	limit := int64(max(e.state.NumNodes()/e.tune.behind, e.tune.least))
+	limit := int64(max(e.state.NumNodes()*e.tune.behind/100, e.tune.least))
 	ranks, _, order := x.Ranks()
 	if v := sh.view; v != nil {
 		if v.order == order && end-v.pos <= limit {
