@@ -49,7 +49,7 @@ its default, requests are limited by the number of workers and by the server alo
 func (f *schedulerFlags) add(flags *pflag.FlagSet) {
 	e := electionOf(config.DefaultKubeScheduler().LeaderElection)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "how to reach the API server; without it the file's clientConnection, the default cluster, or the service account of the pod that this runs in")
-	flags.StringVar(&f.listen, "metrics-bind-address", "", "HOST:PORT to serve /livez, /readyz and /metrics on over HTTP; empty serves none")
+	flags.StringVar(&f.listen, "metrics-bind-address", "", "HOST:PORT to serve /livez, /readyz and /metrics on over HTTPS; /metrics needs a bearer token that may get it; empty serves none")
 	flags.Uint64Var(&f.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
 	flags.BoolVar(&f.elect, "leader-elect", true, "schedule only while holding a lease that copies compete for")
 	flags.StringVar(&f.election.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the lease")

@@ -30,7 +30,7 @@ type Options struct {
 
 	Election *Election // nil: lead at once
 
-	Listen string       // HOST:PORT of health and metrics over HTTP; empty: none
+	Listen string       // HOST:PORT of health and metrics over HTTPS; empty: none
 	Log    *slog.Logger // nil: silent
 	// Synced is called when the cluster is known and scheduling begins, or, with
 	// an election, when it could begin. May be nil.

@@ -27,6 +27,7 @@ type shell struct {
 	o       Options
 	log     *slog.Logger
 	machine *scheduling.Machine
+	client  kubernetes.Interface
 	leases  kubernetes.Interface
 	feed    *feed.Feed
 	act     *actuate.Actuator
@@ -81,7 +82,7 @@ func wire(c *rest.Config) *rest.Config {
 }
 
 func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interface) *shell {
-	s := &shell{o: o, log: o.Log, machine: m, leases: leases, feed: feed.New(client), metrics: newMetrics(),
+	s := &shell{o: o, log: o.Log, machine: m, client: client, leases: leases, feed: feed.New(client), metrics: newMetrics(),
 		leading: make(chan struct{}), lost: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,8 +113,7 @@ func TestPodsAreBoundOrToldWhyNot(t *testing.T) {
 		if late = get(t, client, "late"); late.Spec.NodeName != "n1" {
 			t.Error("the room of a deleted pod was not used")
 		}
-		page := httptest.NewRecorder()
-		s.handler().ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+		page := scrape(s, client, "good")
 		for _, want := range []string{
 			`scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 5`,
 			`scheduler_schedule_attempts_total{profile="default-scheduler",result="unschedulable"} 1`,
@@ -189,4 +190,41 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
+}
+
+// scrape gets the metrics with a token; the API knows "good", who may, and
+// "poor", who may not.
+func scrape(s *shell, client *fake.Clientset, token string) *httptest.ResponseRecorder {
+	client.PrependReactor("create", "tokenreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
+		r := a.(ktesting.CreateAction).GetObject().(*authenticationv1.TokenReview).DeepCopy()
+		r.Status.Authenticated = r.Spec.Token == "good" || r.Spec.Token == "poor"
+		r.Status.User.Username = r.Spec.Token
+		return true, r, nil
+	})
+	client.PrependReactor("create", "subjectaccessreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
+		r := a.(ktesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
+		r.Status.Allowed = r.Spec.User == "good" && r.Spec.NonResourceAttributes.Path == "/metrics"
+		return true, r, nil
+	})
+	page, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	s.handler().ServeHTTP(page, request)
+	return page
+}
+
+func TestMetricsAreForWhomTheAPIAllows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		for token, want := range map[string]int{"": 401, "forged": 401, "poor": 403, "good": 200} {
+			if got := scrape(s, client, token); got.Code != want {
+				t.Errorf("token %q: %d %s, want %d", token, got.Code, got.Body, want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -2,8 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -14,12 +14,17 @@ import (
 // stuckAfter is when the loop counts as stuck: some heartbeats without a step.
 const stuckAfter = 6 * heartbeat
 
-// serve answers /livez, /healthz, /readyz and /metrics until the context ends.
+// serve answers /livez, /healthz and /readyz for everybody, and /metrics for whom
+// it is allowed, over TLS, until the context ends.
 func (s *shell) serve(ctx context.Context, wg *sync.WaitGroup) error {
 	if s.o.Listen == "" {
 		return nil
 	}
-	listener, err := net.Listen("tcp", s.o.Listen)
+	config, err := certificate(s.o.Listen)
+	if err != nil {
+		return fmt.Errorf("scheduler: health and metrics on %q: must be HOST:PORT: %w", s.o.Listen, err)
+	}
+	listener, err := tls.Listen("tcp", s.o.Listen, config)
 	if err != nil {
 		return fmt.Errorf("scheduler: health and metrics on %s: %w", s.o.Listen, err)
 	}
@@ -37,7 +42,7 @@ func (s *shell) handler() http.Handler {
 	mux.HandleFunc("GET /livez", answer(s.metrics.alive))
 	mux.HandleFunc("GET /healthz", answer(s.metrics.alive))
 	mux.HandleFunc("GET /readyz", answer(s.metrics.ready))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", guarded(s.client, promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})))
 	return mux
 }
 
