@@ -30,7 +30,19 @@ func DefaultNode(node *corev1.Node) {
 	}
 }
 
-// PrepareNodeStatusUpdate drops the status of dynamic kubelet configuration, a feature that is gone.
+// PrepareNodeForCreate drops the reference of dynamic kubelet configuration, a feature that is gone.
+func PrepareNodeForCreate(node *corev1.Node) {
+	node.Spec.ConfigSource = nil
+}
+
+// PrepareNodeForUpdate drops the same reference, unless it is there already.
+func PrepareNodeForUpdate(node, old *corev1.Node) {
+	if old.Spec.ConfigSource == nil {
+		node.Spec.ConfigSource = nil
+	}
+}
+
+// PrepareNodeStatusUpdate drops the status of dynamic kubelet configuration, unless it is there already.
 func PrepareNodeStatusUpdate(node, old *corev1.Node) {
 	if old.Status.Config == nil {
 		node.Status.Config = nil

@@ -60,9 +60,18 @@ func dropMaxUnavailable(ss, old *appsv1.StatefulSet) {
 	}
 }
 
-// ValidateStatefulSet judges a new set; its name is a DNS label, since hostnames are made of it.
+// ValidateStatefulSet judges a new set; its name is a DNS label, since hostnames are made of
+// it. Service name and claims are looked at only here: sets of old may have any, and keep them.
 func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
-	return append(objectMeta(&ss.ObjectMeta, true, apivalidation.NameIsDNSLabel), statefulSetSpec(&ss.Spec, false)...)
+	errs := append(objectMeta(&ss.ObjectMeta, true, apivalidation.NameIsDNSLabel), statefulSetSpec(&ss.Spec, false)...)
+	if name := ss.Spec.ServiceName; name != "" {
+		errs = append(errs, dnsLabel(name, field.NewPath("spec", "serviceName"))...)
+	}
+	for i := range ss.Spec.VolumeClaimTemplates {
+		path := field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("spec")
+		errs = append(errs, podspec.ValidatePersistentVolumeClaimSpec(&ss.Spec.VolumeClaimTemplates[i].Spec, path)...)
+	}
+	return errs
 }
 
 // ValidateStatefulSetUpdate judges a change; only seven fields of the spec may change.

@@ -92,7 +92,8 @@ func coreHooks(kind schema.GroupKind) (Hooks, bool) {
 	}
 	switch kind.Kind {
 	case "Node":
-		return typed[*corev1.Node]{Default: DefaultNode, PrepareStatus: PrepareNodeStatusUpdate, Validate: ValidateNode,
+		return typed[*corev1.Node]{Default: DefaultNode, PrepareCreate: PrepareNodeForCreate, PrepareUpdate: PrepareNodeForUpdate,
+			PrepareStatus: PrepareNodeStatusUpdate, Validate: ValidateNode,
 			ValidateUpdate: ValidateNodeUpdate, ValidateStatus: ValidateNodeStatusUpdate, Warnings: NodeWarnings}.hooks()
 	case "Namespace":
 		return typed[*corev1.Namespace]{Default: DefaultNamespace, PrepareCreate: PrepareNamespaceForCreate, PrepareUpdate: PrepareNamespaceForUpdate,
