@@ -121,34 +121,34 @@ func (w *wholeWriter) CloseNotify() <-chan bool { return nil }
 // the answer is known; closing the body ends the request.
 func stream(handler http.Handler, req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
-	reader, writer := io.Pipe()
-	w := &streamWriter{header: http.Header{}, pipe: writer, head: make(chan struct{})}
+	pipe := newConduit()
+	w := &streamWriter{header: http.Header{}, pipe: pipe, head: make(chan struct{})}
 	go func() {
 		err := serve(handler, w, req.WithContext(ctx))
 		w.WriteHeader(http.StatusOK)
-		_ = writer.CloseWithError(err) // nil is the end of the stream
+		pipe.end(err) // nil is the end of the stream
 		cancel()
 	}()
-	// The first error of a pipe stays, so this does not hide a regular end.
-	context.AfterFunc(ctx, func() { _ = writer.CloseWithError(context.Cause(ctx)) })
+	// The first error of a conduit stays, so this does not hide a regular end.
+	context.AfterFunc(ctx, func() { pipe.end(context.Cause(ctx)) })
 	<-w.head
-	return response(req, w.code, w.sent, streamBody{reader, cancel}, -1), nil
+	return response(req, w.code, w.sent, streamBody{pipe, cancel}, -1), nil
 }
 
 type streamBody struct {
-	*io.PipeReader
+	*conduit
 	cancel context.CancelFunc
 }
 
 func (b streamBody) Close() error {
 	b.cancel()
-	return b.PipeReader.Close()
+	return b.conduit.Close()
 }
 
-// streamWriter hands every write to the reader of the answer.
+// streamWriter hands what is written to the reader of the answer.
 type streamWriter struct {
 	header http.Header
-	pipe   *io.PipeWriter
+	pipe   *conduit
 	once   sync.Once
 	// head is closed when code and sent, a copy of the header, are known.
 	head chan struct{}
