@@ -29,6 +29,9 @@ type Agent struct {
 	reports *mailbox
 	written chan written
 	writes  chan write
+	// gate lets thirty nodes register or renew at once, so that thousands do not
+	// knock together and keep others out.
+	gate chan struct{}
 
 	pods   map[types.UID]*pod
 	dirty  []*pod // whose status may have to be written
@@ -46,7 +49,7 @@ func New(opts Options) (*Agent, error) {
 	a := &Agent{
 		opts: opts, nodes: map[string]*node{},
 		seen: make(chan *corev1.Pod, 256), removed: make(chan types.UID, 256), reports: newMailbox(),
-		written: make(chan written, 256), writes: make(chan write, 256),
+		written: make(chan written, 256), writes: make(chan write, 256), gate: make(chan struct{}, 30),
 		pods: map[types.UID]*pod{},
 	}
 	for i, want := range opts.Nodes {
@@ -67,13 +70,9 @@ func New(opts Options) (*Agent, error) {
 func (a *Agent) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	// Thirty nodes register at once, so that a thousand do not knock together.
-	gate := make(chan struct{}, 30)
 	for _, n := range a.nodes {
 		wg.Go(func() {
-			gate <- struct{}{}
 			a.enter(ctx, n)
-			<-gate
 			a.keep(ctx, n)
 		})
 	}

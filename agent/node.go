@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 )
 
@@ -44,7 +45,7 @@ func (a *Agent) keep(ctx context.Context, n *node) {
 	select {
 	case <-ctx.Done():
 		return
-	// A thousand nodes that started together need not report together for ever.
+	// Nor report together.
 	case <-time.After(time.Duration(rand.Int63n(int64(statusInterval)))):
 	}
 	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
@@ -55,16 +56,31 @@ func (a *Agent) keep(ctx context.Context, n *node) {
 }
 
 func (a *Agent) keepLease(ctx context.Context, n *node) {
-	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
+	renew := func(ctx context.Context) {
 		if err := a.renew(ctx, n); err != nil && ctx.Err() == nil {
 			a.opts.Log.Error(err, "Renewing the node's lease failed", "node", n.want.Name)
 		}
-	}, leaseRenewal, 0.04, true)
+	}
+	renew(ctx)
+	// Nodes that started together need not renew together for ever.
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(time.Duration(rand.Int63n(int64(leaseRenewal)))):
+	}
+	wait.JitterUntilWithContext(ctx, renew, leaseRenewal, 0.04, true)
 }
 
 // register makes the node, or brings labels, capacity and conditions of an
 // existing one up to date. What others added to it stays.
 func (a *Agent) register(ctx context.Context, n *node) error {
+	a.gate <- struct{}{}
+	defer func() { <-a.gate }()
+	// Who taints or labels the node meanwhile is no fault.
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return a.put(ctx, n) })
+}
+
+func (a *Agent) put(ctx context.Context, n *node) error {
 	nodes := a.opts.Client.CoreV1().Nodes()
 	want := n.want.DeepCopy()
 	want.Status.Conditions = conditions(nil, metav1.Now())
@@ -137,6 +153,8 @@ func ours(t corev1.NodeConditionType) bool {
 // renew makes or renews the node's Lease. The one written last is remembered, so
 // that a renewal is a single request.
 func (a *Agent) renew(ctx context.Context, n *node) error {
+	a.gate <- struct{}{}
+	defer func() { <-a.gate }()
 	leases := a.opts.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	if n.lease == nil {
 		have, err := leases.Get(ctx, n.want.Name, metav1.GetOptions{})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -70,6 +71,14 @@ type logs struct{ slog *slog.Logger }
 // logToStderr lets the parts log where a service's log is collected.
 func logToStderr() { klog.LogToStderr(true) }
 
+// noErrorsToStderr keeps errors, too, to where the rest of the log goes; klog has
+// a flag for it and no function.
+func noErrorsToStderr() {
+	var flags flag.FlagSet
+	klog.InitFlags(&flags)
+	_ = flags.Set("stderrthreshold", "FATAL")
+}
+
 // logTo sends the log of all parts to a file, appended to.
 func logTo(file string) (*logs, func(), error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -78,6 +87,7 @@ func logTo(file string) (*logs, func(), error) {
 	}
 	klog.LogToStderr(false)
 	klog.SetOutput(f)
+	noErrorsToStderr()
 	return &logs{slog.New(slog.NewTextHandler(f, nil))}, func() {
 		klog.Flush()
 		_ = f.Close()

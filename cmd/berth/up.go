@@ -180,7 +180,9 @@ func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node) 
 	}
 	bar := progressBar{w: os.Stderr}
 	defer bar.done()
-	for tick := time.NewTicker(50 * time.Millisecond); ; {
+	// A list of thousands takes a server a while; not all its time may go to it.
+	pause := 50*time.Millisecond + time.Duration(len(nodes))*time.Millisecond/2
+	for tick := time.NewTicker(pause); ; {
 		ready, err := readyNodes(ctx, client, names)
 		if err == nil && ready == len(nodes) {
 			tick.Stop()
