@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// summary is what `berth load -o json` says.
+type summary struct {
+	Total, Placed, Pending, Unexplained int
+	CreateSeconds, Seconds              float64
+	Reasons                             []struct {
+		Message string
+		Pods    int
+	}
+	Utilisation []struct {
+		Resource, Requested, Allocatable string
+		Percent                          int64
+	}
+}
+
+// openb is the path of a file of the OpenB data set.
+func openb(t *testing.T, file string) string {
+	t.Helper()
+	dir := os.Getenv("BERTH_OPENB")
+	if dir == "" {
+		testkit.Skip(t, "the OpenB data set", "BERTH_OPENB names no directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
+	}
+	return filepath.Join(dir, file)
+}
+
+// TestOpenB fills a real cluster's 1,523 nodes with its 8,152 pods through the
+// API, and checks what is said about it against a recount.
+func TestOpenB(t *testing.T) {
+	nodesFile, podsFile := openb(t, "openb_node_list_all_node.csv"), openb(t, "openb_pod_list_default.csv")
+	t.Parallel()
+	h := newHome(t)
+	started := time.Now()
+	c := h.up("--openb-nodes", nodesFile, "--ephemeral")
+	ready := time.Since(started)
+	r := h.run("load", "--kubeconfig", c.kubeconfig, "--openb-pods", podsFile, "-o", "json")
+	var s summary
+	if err := json.Unmarshal([]byte(r.stdout), &s); r.code != 0 || err != nil {
+		t.Fatalf("berth load: %v: %s", err, r)
+	}
+	t.Logf("1523 nodes ready after %.1f s; %d pods made in %.1f s, placed or explained after %.1f s: %d placed, %d pending",
+		ready.Seconds(), s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
+	pods, nodes := c.pods(), c.nodes()
+	if len(nodes) != 1523 || len(pods) != 8152 || s.Total != 8152 || s.Unexplained != 0 {
+		t.Fatalf("%d nodes, %d pods; the summary counts %d, %d of them unexplained", len(nodes), len(pods), s.Total, s.Unexplained)
+	}
+	accounts := nodesHold(t, pods, nodes)
+	t.Run("the summary is true", func(t *testing.T) { summaryHolds(t, s, pods, accounts) })
+	t.Run("each pending pod waits for a true reason", func(t *testing.T) {
+		judged := map[string]bool{}
+		for i := range pods {
+			if p := &pods[i]; p.Spec.NodeName == "" && !t.Failed() {
+				reasonHolds(t, p, accounts, judged)
+			}
+		}
+	})
+}
+
+// summaryHolds compares a summary with a recount.
+func summaryHolds(t *testing.T, s summary, pods []corev1.Pod, accounts map[string]*account) {
+	placed, messages := 0, map[string]int{}
+	for i := range pods {
+		if pods[i].Spec.NodeName != "" {
+			placed++
+		} else {
+			messages[waitsFor(&pods[i])]++
+		}
+	}
+	if s.Placed != placed || s.Pending != len(pods)-placed {
+		t.Errorf("it counts %d placed, %d pending; the recount %d and %d", s.Placed, s.Pending, placed, len(pods)-placed)
+	}
+	for _, r := range s.Reasons {
+		if messages[r.Message] != r.Pods {
+			t.Errorf("it counts %d pods for %q, the recount %d", r.Pods, r.Message, messages[r.Message])
+		}
+		delete(messages, r.Message)
+	}
+	if len(messages) > 0 {
+		t.Errorf("reasons that it does not count: %v", messages)
+	}
+	have, used := amounts{}, amounts{}
+	for _, a := range accounts {
+		for name, q := range a.have {
+			have.add(name, q)
+		}
+		for name, q := range a.used {
+			used.add(name, q)
+		}
+	}
+	seen := []string{}
+	for _, u := range s.Utilisation {
+		seen = append(seen, u.Resource)
+		if number(t, u.Requested).Cmp(used.of(u.Resource)) != 0 || number(t, u.Allocatable).Cmp(have.of(u.Resource)) != 0 {
+			t.Errorf("%s: it says %s of %s, the recount %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), have.of(u.Resource).FloatString(3))
+		}
+		share, _ := new(big.Rat).Quo(used.of(u.Resource), have.of(u.Resource)).Float64()
+		if int64(100*share) != u.Percent {
+			t.Errorf("%s: it says %d %%, the recount %.2f", u.Resource, u.Percent, 100*share)
+		}
+	}
+	for _, name := range []string{"cpu", "memory", "nvidia.com/gpu", "pods"} {
+		if !slices.Contains(seen, name) {
+			t.Errorf("it says nothing of %s", name)
+		}
+	}
+}
+
+// waitsFor is why a pod is not scheduled, as its condition says.
+func waitsFor(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+var available = regexp.MustCompile(`^0/(\d+) nodes are available: (.*?)\.( |$)`)
+
+// reasonHolds checks that no node has room for a pod, and that as many nodes as
+// its message says lack what it says. Nodes only fill up here, so they may be
+// more by now; what an affinity refuses it always refused. judged are the pairs
+// of demand and message that were already found true.
+func reasonHolds(t *testing.T, p *corev1.Pod, accounts map[string]*account, judged map[string]bool) {
+	t.Helper()
+	message, want := waitsFor(p), demand(t, p)
+	key := fmt.Sprint(p.Spec.Affinity, p.Spec.Containers[0].Resources.Requests, message)
+	if judged[key] {
+		return
+	}
+	judged[key] = true
+	const affinity = "node(s) didn't match Pod's node affinity/selector"
+	truth := map[string]int{}
+	for name, a := range accounts {
+		if !admits(t, p, a.node) {
+			truth[affinity]++
+			continue
+		}
+		lacks := a.lacks(want)
+		if len(lacks) == 0 {
+			t.Errorf("pod %s waits, but node %s has room for it: %q", p.Name, name, message)
+			return
+		}
+		for _, res := range lacks {
+			if res == "pods" {
+				truth["Too many pods"]++
+			} else {
+				truth["Insufficient "+res]++
+			}
+		}
+	}
+	m := available.FindStringSubmatch(message)
+	if m == nil || m[1] != strconv.Itoa(len(accounts)) {
+		t.Errorf("pod %s: its reason is %q, want one over %d nodes", p.Name, message, len(accounts))
+		return
+	}
+	said := 0
+	for _, part := range strings.Split(m[2], ", ") {
+		count, reason, _ := strings.Cut(part, " ")
+		n, err := strconv.Atoi(count)
+		said += n
+		if err != nil || n <= 0 || n > truth[reason] || (reason == affinity && n != truth[reason]) {
+			t.Errorf("pod %s: it says %q, the recount finds %d: %q", p.Name, part, truth[reason], message)
+		}
+	}
+	if said < len(accounts) {
+		t.Errorf("pod %s: its reasons are about %d of %d nodes: %q", p.Name, said, len(accounts), message)
+	}
+}
+
+// admits says whether a pod's required node affinity allows a node; it knows the
+// operator In, which is all that the load makes.
+func admits(t *testing.T, p *corev1.Pod, n *corev1.Node) bool {
+	t.Helper()
+	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil || p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return true
+	}
+	return slices.ContainsFunc(p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
+		for _, e := range term.MatchExpressions {
+			if e.Operator != corev1.NodeSelectorOpIn {
+				t.Fatalf("pod %s: operator %s is unknown here", p.Name, e.Operator)
+			}
+			if !slices.Contains(e.Values, n.Labels[e.Key]) {
+				return false
+			}
+		}
+		return len(term.MatchExpressions) > 0
+	})
+}
