@@ -96,6 +96,7 @@ const Version = "v1.37.2-berth"
 
 // hostAddress is a made-up address of a simulated node.
 func hostAddress(index int) string {
+	index++ // .0 is the network
 	return fmt.Sprintf("10.%d.%d.%d", 128+(index>>16)&63, (index>>8)&255, index&255)
 }
 
