@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	nodev1 "k8s.io/api/node/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -193,10 +193,10 @@ func TestStoredOnlyWarning(t *testing.T) {
 		config := server.LoopbackConfig()
 		config.WarningHandler = warnings(func(text string) { texts = append(texts, text) })
 		client := clientset(t, config)
-		if _, err := client.NodeV1().RuntimeClasses().Create(t.Context(), runtimeClass(), metav1.CreateOptions{}); err != nil {
+		if _, err := client.CoreV1().PodTemplates("default").Create(t.Context(), podTemplate(), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		want := "RuntimeClass is stored, but nothing acts on it yet in this release"
+		want := "PodTemplate is stored, but nothing acts on it yet in this release"
 		if slices.Contains(texts, want) != on {
 			t.Errorf("StoredOnlyWarnings %v: warnings are %q", on, texts)
 		}
@@ -210,6 +210,9 @@ func (w warnings) HandleWarningHeader(_ int, _, text string) { w(text) }
 
 var _ rest.WarningHandler = warnings(nil)
 
-func runtimeClass() *nodev1.RuntimeClass {
-	return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Handler: "h"}
+func podTemplate() *corev1.PodTemplate {
+	return &corev1.PodTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: "r"},
+		Template:   corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "app:1"}}}},
+	}
 }

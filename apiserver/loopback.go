@@ -34,7 +34,9 @@ func (l *loopback) config(token string) *rest.Config {
 		Transport:   l,
 		BearerToken: token,
 		QPS:         -1,
-		UserAgent:   "berth/in-process",
+		// Warnings are for people; whoever wants them here sets a handler on his copy.
+		WarningHandler: rest.NoWarnings{},
+		UserAgent:      "berth/in-process",
 		ContentConfig: rest.ContentConfig{
 			ContentType:        runtime.ContentTypeProtobuf,
 			AcceptContentTypes: runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON,

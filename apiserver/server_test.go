@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -149,6 +150,18 @@ func TestAccess(t *testing.T) {
 	forged.BearerToken = "forged"
 	if _, err := clientset(t, forged).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err == nil || !strings.Contains(err.Error(), "Unauthorized") && !strings.Contains(err.Error(), "provide credentials") {
 		t.Errorf("a forged token: %v, want unauthorized", err)
+	}
+}
+
+// What fits a request but not the store is the client's fault, and says so.
+func TestTooLarge(t *testing.T) {
+	server := start(t, withoutServiceAccounts)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "c", Image: "app:1", Env: []corev1.EnvVar{{Name: "A", Value: strings.Repeat("x", 1600000)}},
+	}}}}
+	_, err := clientset(t, server.LoopbackConfig()).CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+	if !apierrors.IsRequestEntityTooLargeError(err) {
+		t.Errorf("got %v, want 413", err)
 	}
 }
 

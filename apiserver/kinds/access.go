@@ -13,23 +13,27 @@ func rbac() []Kind {
 	return []Kind{
 		{
 			GroupVersion: gv, Kind: "Role", Resource: "roles", Namespaced: true,
-			New:     func() runtime.Object { return &rbacv1.Role{} },
-			NewList: func() runtime.Object { return &rbacv1.RoleList{} },
+			New:                 func() runtime.Object { return &rbacv1.Role{} },
+			NewList:             func() runtime.Object { return &rbacv1.RoleList{} },
+			AllowCreateOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "RoleBinding", Resource: "rolebindings", Namespaced: true,
-			New:     func() runtime.Object { return &rbacv1.RoleBinding{} },
-			NewList: func() runtime.Object { return &rbacv1.RoleBindingList{} },
+			New:                 func() runtime.Object { return &rbacv1.RoleBinding{} },
+			NewList:             func() runtime.Object { return &rbacv1.RoleBindingList{} },
+			AllowCreateOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "ClusterRole", Resource: "clusterroles",
-			New:     func() runtime.Object { return &rbacv1.ClusterRole{} },
-			NewList: func() runtime.Object { return &rbacv1.ClusterRoleList{} },
+			New:                 func() runtime.Object { return &rbacv1.ClusterRole{} },
+			NewList:             func() runtime.Object { return &rbacv1.ClusterRoleList{} },
+			AllowCreateOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "ClusterRoleBinding", Resource: "clusterrolebindings",
-			New:     func() runtime.Object { return &rbacv1.ClusterRoleBinding{} },
-			NewList: func() runtime.Object { return &rbacv1.ClusterRoleBindingList{} },
+			New:                 func() runtime.Object { return &rbacv1.ClusterRoleBinding{} },
+			NewList:             func() runtime.Object { return &rbacv1.ClusterRoleBindingList{} },
+			AllowCreateOnUpdate: true,
 		},
 	}
 }

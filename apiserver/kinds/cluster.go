@@ -14,6 +14,7 @@ func policy() []Kind {
 		New:       func() runtime.Object { return &policyv1.PodDisruptionBudget{} },
 		NewList:   func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
 		HasStatus: true, Generation: Counted, StoredOnly: true,
+		RequireVersionOnUpdate: true,
 	}}
 }
 
@@ -36,9 +37,9 @@ func scheduling() []Kind {
 		},
 		{
 			GroupVersion: nodev1.SchemeGroupVersion, Kind: "RuntimeClass", Resource: "runtimeclasses",
-			New:        func() runtime.Object { return &nodev1.RuntimeClass{} },
-			NewList:    func() runtime.Object { return &nodev1.RuntimeClassList{} },
-			StoredOnly: true,
+			New:                    func() runtime.Object { return &nodev1.RuntimeClass{} },
+			NewList:                func() runtime.Object { return &nodev1.RuntimeClassList{} },
+			RequireVersionOnUpdate: true,
 		},
 	}
 }

@@ -32,18 +32,19 @@ func core() []Kind {
 			GroupVersion: v1, Kind: "ServiceAccount", Resource: "serviceaccounts", ShortNames: []string{"sa"}, Namespaced: true,
 			New:           func() runtime.Object { return &corev1.ServiceAccount{} },
 			NewList:       func() runtime.Object { return &corev1.ServiceAccountList{} },
-			ReturnDeleted: true,
+			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 		{
 			GroupVersion: v1, Kind: "LimitRange", Resource: "limitranges", ShortNames: []string{"limits"}, Namespaced: true,
-			New:     func() runtime.Object { return &corev1.LimitRange{} },
-			NewList: func() runtime.Object { return &corev1.LimitRangeList{} },
+			New:                 func() runtime.Object { return &corev1.LimitRange{} },
+			NewList:             func() runtime.Object { return &corev1.LimitRangeList{} },
+			AllowCreateOnUpdate: true,
 		},
 		{
 			GroupVersion: v1, Kind: "ResourceQuota", Resource: "resourcequotas", ShortNames: []string{"quota"}, Namespaced: true,
 			New:       func() runtime.Object { return &corev1.ResourceQuota{} },
 			NewList:   func() runtime.Object { return &corev1.ResourceQuotaList{} },
-			HasStatus: true, ReturnDeleted: true,
+			HasStatus: true, ReturnDeleted: true, StoredOnly: true,
 		},
 	}
 }

@@ -26,6 +26,7 @@ func podFields(obj runtime.Object) fields.Set {
 		"spec.hostNetwork":         strconv.FormatBool(pod.Spec.HostNetwork),
 		"status.phase":             string(pod.Status.Phase),
 		"status.podIP":             ip,
+		"status.podIPs":            "", // may be asked for, as in Kubernetes, and is never found
 		"status.nominatedNodeName": pod.Status.NominatedNodeName,
 	}
 }
@@ -35,8 +36,7 @@ func nodeFields(obj runtime.Object) fields.Set {
 }
 
 func namespaceFields(obj runtime.Object) fields.Set {
-	phase := string(obj.(*corev1.Namespace).Status.Phase)
-	return fields.Set{"status.phase": phase, "name": obj.(*corev1.Namespace).Name}
+	return fields.Set{"status.phase": string(obj.(*corev1.Namespace).Status.Phase)}
 }
 
 func secretFields(obj runtime.Object) fields.Set {
@@ -50,14 +50,6 @@ func serviceFields(obj runtime.Object) fields.Set {
 
 func controllerFields(obj runtime.Object) fields.Set {
 	return fields.Set{"status.replicas": strconv.Itoa(int(obj.(*corev1.ReplicationController).Status.Replicas))}
-}
-
-func volumeFields(obj runtime.Object) fields.Set {
-	return fields.Set{"name": obj.(*corev1.PersistentVolume).Name}
-}
-
-func claimFields(obj runtime.Object) fields.Set {
-	return fields.Set{"name": obj.(*corev1.PersistentVolumeClaim).Name}
 }
 
 func jobFields(obj runtime.Object) fields.Set {

@@ -75,8 +75,6 @@ type Kind struct {
 	GracefulDelete func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
 	// ReturnDeleted answers a delete with the object instead of a Status.
 	ReturnDeleted bool
-	// OrphanDependents is the default propagation of a delete (ReplicationController).
-	OrphanDependents bool
 	// NoGarbageCollection keeps finalizers for dependents off the object (Event).
 	NoGarbageCollection bool
 	// AllowCreateOnUpdate lets PUT create the object (Lease, Endpoints, Node-less kinds).

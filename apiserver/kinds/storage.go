@@ -14,14 +14,12 @@ func coreStorage() []Kind {
 			New:       func() runtime.Object { return &corev1.PersistentVolume{} },
 			NewList:   func() runtime.Object { return &corev1.PersistentVolumeList{} },
 			HasStatus: true, ReturnDeleted: true,
-			Fields: volumeFields,
 		},
 		{
 			GroupVersion: v1, Kind: "PersistentVolumeClaim", Resource: "persistentvolumeclaims", ShortNames: []string{"pvc"}, Namespaced: true,
 			New:       func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
 			NewList:   func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
 			HasStatus: true, ReturnDeleted: true,
-			Fields: claimFields,
 		},
 	}
 }
@@ -40,25 +38,25 @@ func storage() []Kind {
 			GroupVersion: gv, Kind: "CSINode", Resource: "csinodes",
 			New:           func() runtime.Object { return &storagev1.CSINode{} },
 			NewList:       func() runtime.Object { return &storagev1.CSINodeList{} },
-			ReturnDeleted: true,
+			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "CSIDriver", Resource: "csidrivers",
 			New:           func() runtime.Object { return &storagev1.CSIDriver{} },
 			NewList:       func() runtime.Object { return &storagev1.CSIDriverList{} },
-			ReturnDeleted: true,
+			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "CSIStorageCapacity", Resource: "csistoragecapacities", Namespaced: true,
 			New:           func() runtime.Object { return &storagev1.CSIStorageCapacity{} },
 			NewList:       func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
-			ReturnDeleted: true,
+			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "VolumeAttachment", Resource: "volumeattachments",
 			New:       func() runtime.Object { return &storagev1.VolumeAttachment{} },
 			NewList:   func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
-			HasStatus: true, ReturnDeleted: true,
+			HasStatus: true, ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 	}
 }

@@ -112,14 +112,10 @@ func (s strategy) CheckGracefulDelete(ctx context.Context, obj runtime.Object, o
 }
 
 func (s strategy) DefaultGarbageCollectionPolicy(context.Context) rest.GarbageCollectionPolicy {
-	switch {
-	case s.kind.NoGarbageCollection:
+	if s.kind.NoGarbageCollection {
 		return rest.Unsupported
-	case s.kind.OrphanDependents:
-		return rest.OrphanDependents
-	default:
-		return rest.DeleteDependents
 	}
+	return rest.DeleteDependents
 }
 
 func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {

@@ -115,7 +115,10 @@ func addFieldLabels(s *runtime.Scheme, k kinds.Kind) error {
 	if k.Fields == nil && k.FieldAliases == nil {
 		return nil // metadata.name and metadata.namespace are the library's default
 	}
-	names := map[string]string{"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace"}
+	names := map[string]string{"metadata.name": "metadata.name"}
+	if k.Namespaced {
+		names["metadata.namespace"] = "metadata.namespace"
+	}
 	if k.Fields != nil {
 		for name := range k.Fields(k.New()) {
 			names[name] = name

@@ -28,7 +28,7 @@ type Backend struct {
 // newBackend starts compaction; close runs last when the backend stops.
 func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, close func()) *Backend {
 	// The tracker makes etcd's part of a request's latency visible in metrics and traces.
-	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
+	client.KV = sized{etcd3.NewETCDLatencyTracker(client.KV)}
 	compactor := etcd3.NewCompactor(client, compactEvery, clock.RealClock{}, nil)
 	return &Backend{
 		client:    wrap(client),

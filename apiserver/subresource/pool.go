@@ -30,6 +30,7 @@ const (
 
 var (
 	errAllocated = errors.New("provided IP is already allocated")
+	errOutside   = errors.New("the provided network does not match the current range")
 	errPortTaken = errors.New("provided port is already allocated")
 	errFull      = errors.New("range is full")
 )
@@ -76,7 +77,7 @@ func (a addresses) at(n uint64) netip.Addr {
 func (a addresses) take(ctx context.Context, address, owner string) error {
 	addr, err := netip.ParseAddr(address)
 	if err != nil || !a.network.Contains(addr) {
-		return fmt.Errorf("the provided IP (%v) is not in the valid range. The range of valid IPs is %s", address, a.network)
+		return errOutside
 	}
 	free, err := a.claims.Claim(ctx, addressPool, addr.String(), owner)
 	if err == nil && !free {

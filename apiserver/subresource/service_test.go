@@ -83,7 +83,7 @@ func TestChosenAddress(t *testing.T) {
 	create(t, s, service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}))(t.Context(), true)
 	for ip, want := range map[string]string{
 		"10.96.0.10": `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated`,
-		"10.97.0.10": `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.97.0.10"]: failed to allocate IP 10.97.0.10: the provided IP (10.97.0.10) is not in the valid range. The range of valid IPs is 10.96.0.0/16`,
+		"10.97.0.10": `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.97.0.10"]: failed to allocate IP 10.97.0.10: the provided network does not match the current range`,
 	} {
 		_, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: ip}), &metav1.CreateOptions{})
 		if err == nil || err.Error() != want {
