@@ -17,7 +17,7 @@ import (
 )
 
 // workers is how many nodes are brought up to date at once.
-const workers = 8
+const workers = 32
 
 // Run keeps the taints of all nodes until ctx ends.
 func Run(ctx context.Context, client kubernetes.Interface, log klog.Logger) error {
