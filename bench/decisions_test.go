@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"flag"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -12,12 +10,6 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/placement"
-)
-
-var (
-	run   = flag.Bool("bench-decisions", false, "measure placement decisions")
-	sizes = flag.String("bench-sizes", "500,5000,50000", "cluster sizes, comma separated")
-	rows  = flag.String("bench-rows", "", "only the rows whose name contains this")
 )
 
 // bench is a cluster under load.
@@ -34,7 +26,7 @@ type bench struct {
 }
 
 // one decides about the next pod and places it, timing the decision alone.
-func (b *bench) one(t *testing.T) time.Duration {
+func (b *bench) one(t testing.TB) time.Duration {
 	a := b.apps[b.serial%len(b.apps)]
 	b.serial++
 	p := a.pod(b.serial)
@@ -82,10 +74,17 @@ type figures struct {
 	allocs                 float64
 }
 
-func (b *bench) measure(t *testing.T, n int) figures {
+// measure takes n decisions, after as many as it takes for views to be there.
+func (b *bench) measure(t testing.TB, n int) figures {
 	for range min(4*len(b.apps)+b.hold/4, 20000) {
 		b.one(t)
 	}
+	f := b.take(t, n)
+	f.allocs = b.allocations(300)
+	return f
+}
+
+func (b *bench) take(t testing.TB, n int) figures {
 	own := clock()
 	took := make([]time.Duration, 0, n)
 	var sum time.Duration
@@ -95,9 +94,7 @@ func (b *bench) measure(t *testing.T, n int) figures {
 		sum += d
 	}
 	slices.Sort(took)
-	f := figures{p10: took[n/10], median: took[n/2], mean: sum / time.Duration(n), p99: took[n*99/100]}
-	f.allocs = b.allocations(300)
-	return f
+	return figures{p10: took[n/10], median: took[n/2], mean: sum / time.Duration(n), p99: took[n*99/100]}
 }
 
 // allocations counts those of decisions alone.
@@ -118,7 +115,7 @@ func (b *bench) allocations(n int) float64 {
 	return float64(sum) / float64(n)
 }
 
-func newBench(t *testing.T, nodes, shapes int, churn bool, kinds ...kind) *bench {
+func newBench(t testing.TB, nodes, shapes int, churn bool, kinds ...kind) *bench {
 	p, err := placement.NewProfile(placement.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -130,25 +127,22 @@ func newBench(t *testing.T, nodes, shapes int, churn bool, kinds ...kind) *bench
 }
 
 // first measures pods of shapes never seen before.
-func first(t *testing.T, nodes, n int, k kind) figures {
+func first(t testing.TB, nodes, n int, k kind) figures {
 	b := newBench(t, nodes, 1, false, plainKind)
 	for range nodes {
 		b.one(t)
 	}
 	b.apps = apps(b.s, n, k)
-	own := clock()
-	took := make([]time.Duration, 0, n)
-	var sum time.Duration
-	for range n {
-		d := max(b.one(t)-own, 0)
-		took = append(took, d)
-		sum += d
-	}
-	slices.Sort(took)
-	return figures{p10: took[n/10], median: took[n/2], mean: sum / time.Duration(n), p99: took[n*99/100]}
+	return b.take(t, n)
 }
 
-func (f figures) String() string {
-	us := func(d time.Duration) string { return fmt.Sprintf("%8.2f", float64(d.Nanoseconds())/1000) }
-	return us(f.p10) + us(f.median) + us(f.mean) + us(f.p99) + fmt.Sprintf("%8.2f", f.allocs)
+// report gives the figures to a benchmark, in microseconds.
+func (f figures) report(b *testing.B) {
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+	b.ReportMetric(0, "ns/op") // says nothing here: it counts what is between decisions
+	b.ReportMetric(us(f.p10), "us-p10")
+	b.ReportMetric(us(f.median), "us-median")
+	b.ReportMetric(us(f.mean), "us-mean")
+	b.ReportMetric(us(f.p99), "us-p99")
+	b.ReportMetric(f.allocs, "allocs")
 }

@@ -4,12 +4,7 @@
 //
 // The clock is read around each decision and its own cost taken off; placing the
 // pod, removing another and whatever else goes on between decisions is done but
-// not counted. Run it by
-//
-//	go test ./bench -run TestDecisions -bench-decisions -v
-//
-// BenchmarkWay is the whole way of a pod through the process, the machine of
-// scheduling and its intake included.
-//
-// Measure on a machine that does nothing else; figures are medians, as others may be.
+// not counted. "churn" adds a heartbeat for each decision, a changed label for each
+// hundredth, and removes pods at random instead of the oldest. Run it by make bench on a
+// machine that does nothing else; or look at us-p10, as the mean is everybody's.
 package bench

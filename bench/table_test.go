@@ -2,58 +2,57 @@ package bench
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"testing"
 )
 
 var everyday = []kind{plainKind, affinityKind, antiHostKind, zoneKind, hardKind, defaultKind}
 
-// TestDecisions prints the table of decisions. It asserts nothing: times depend
-// on the machine.
-func TestDecisions(t *testing.T) {
-	if !*run {
-		t.Skip("measurements are made on request: -bench-decisions")
+// row is a line of the table: how many shapes of which kinds.
+type row struct {
+	name   string
+	shapes int
+	kinds  []kind
+}
+
+func table() []row {
+	var rows []row
+	for _, k := range append(everyday[:len(everyday):len(everyday)], hugeKind) {
+		rows = append(rows, row{k.name, 1, []kind{k}})
 	}
-	fmt.Printf("%-44s %8s%8s%8s%8s%8s%8s\n", "decision alone, us", "nodes", "p10", "median", "mean", "p99", "allocs")
-	for _, text := range strings.Split(*sizes, ",") {
-		nodes, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("-bench-sizes: %q is no number", text)
-		}
-		for _, churn := range []bool{false, true} {
-			for _, k := range append(everyday, hugeKind) {
-				row(t, k.name, nodes, 1, churn, k)
-			}
-			row(t, "100 shapes, in turn", nodes, 100, churn, everyday...)
-			row(t, "1000 shapes, in turn", nodes, 1000, churn, everyday...)
-			row(t, "100 shapes, every 6th unschedulable", nodes, 100, churn, plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind)
-		}
-		for _, k := range everyday {
-			if name := "first sight: " + k.name; wanted(name) {
-				fmt.Printf("%-44s %8d%s\n", name, nodes, first(t, nodes, 500, k))
+	return append(rows, row{"100 shapes in turn", 100, everyday}, row{"1000 shapes in turn", 1000, everyday},
+		row{"100 shapes, each 6th unschedulable", 100, []kind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
+}
+
+// samples is how many decisions are timed: as many as asked for, but no more than
+// a large cluster can take in bearable time.
+func samples(asked, nodes int) int { return max(min(asked, 20000, 200_000_000/nodes), 100) }
+
+// BenchmarkDecision is the table: what a decision alone costs.
+func BenchmarkDecision(b *testing.B) {
+	for _, nodes := range []int{500, 5000, 50000} {
+		for _, churn := range []string{"", ", churn"} {
+			for _, r := range table() {
+				b.Run(fmt.Sprintf("nodes=%d/%s%s", nodes, r.name, churn), func(b *testing.B) {
+					c := newBench(b, nodes, r.shapes, churn != "", r.kinds...)
+					c.measure(b, samples(b.N, nodes)).report(b)
+					seen := c.e.Counters()
+					b.ReportMetric(100*float64(seen.Viewed)/float64(seen.Viewed+seen.Scanned+seen.Plain), "%-by-views")
+					_, bytes := c.e.Views()
+					b.ReportMetric(float64(bytes)/1e6, "MB-views")
+				})
 			}
 		}
 	}
 }
 
-func wanted(name string) bool { return strings.Contains(name, *rows) }
-
-func row(t *testing.T, name string, nodes, shapes int, churn bool, kinds ...kind) {
-	if churn {
-		name += ", churn"
+// BenchmarkFirstSight is what a decision about a pod of a shape never seen before
+// costs, in a cluster of as many pods as nodes.
+func BenchmarkFirstSight(b *testing.B) {
+	for _, nodes := range []int{500, 5000, 50000} {
+		for _, k := range everyday {
+			b.Run(fmt.Sprintf("nodes=%d/%s", nodes, k.name), func(b *testing.B) {
+				first(b, nodes, min(b.N, 300), k).report(b)
+			})
+		}
 	}
-	if !wanted(name) {
-		return
-	}
-	b := newBench(t, nodes, shapes, churn, kinds...)
-	n := 10000
-	if nodes > 10000 {
-		n = 4000
-	}
-	f := b.measure(t, n)
-	c := b.e.Counters()
-	views, bytes := b.e.Views()
-	fmt.Printf("%-44s %8d%s  %d%% by views, %d built, %d views of %d kB\n", name, nodes, f,
-		100*c.Viewed/max(1, c.Viewed+c.Scanned+c.Plain), c.Built, views, bytes/1000/max(1, views))
 }

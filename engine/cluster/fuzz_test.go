@@ -115,13 +115,16 @@ func (g gen) step(t *testing.T, v world) {
 	}
 }
 
-// rounds is how many random worlds a fuzz test runs through: few by default,
-// BERTH_SOAK of them for make soak.
+// rounds is few; under BERTH_SOAK thirty times as many, or as many as it says.
 func rounds(few int) int {
-	if n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); err == nil && n > 0 {
+	switch n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); {
+	case err != nil || n <= 0:
+		return few
+	case n == 1:
+		return 30 * few
+	default:
 		return n
 	}
-	return few
 }
 
 // TestTwin drives States and their forks beside recomputing twins.

@@ -293,9 +293,9 @@ func (g gen) indexStep(t *testing.T, v world) {
 	}
 }
 
-// TestIndex compares all that an Index keeps with what it means, after random
+// TestIndexTwin compares all that an Index keeps with what it means, after random
 // operations.
-func TestIndex(t *testing.T) {
+func TestIndexTwin(t *testing.T) {
 	for seed := range uint64(rounds(40)) {
 		g := gen{rand.New(rand.NewPCG(seed, 2))}
 		v := world{New(), newTwin()}

@@ -312,7 +312,7 @@ func TestFastEqualsPlainBesideNominated(t *testing.T) {
 		c := ar.engine.counters
 		asked, viewed, alone = asked+ar.asked, viewed+c.Viewed, alone+c.Nominated
 	}
-	t.Logf("%d decisions, %d by views, %d for the own nominated node", asked, viewed, alone)
+	t.Logf("soak: %d decisions, %d by views, %d for the own nominated node", asked, viewed, alone)
 	if viewed < asked/5 || alone < 10 {
 		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d for the own nominated node", asked, viewed, alone)
 	}
@@ -333,7 +333,7 @@ func TestFastEqualsPlain(t *testing.T) {
 		all.Viewed, all.Built, all.Nominated = all.Viewed+c.Viewed, all.Built+c.Built, all.Nominated+c.Nominated
 		asked, full = asked+ar.asked, full+ar.full
 	}
-	t.Logf("%d decisions, %d without a node, by %+v", asked, full, all)
+	t.Logf("soak: %d decisions, %d without a node, by %+v", asked, full, all)
 	if all.Viewed < asked/4 || all.Scanned < asked/100 || full < asked/20 {
 		t.Errorf("the comparison lost its grip: %d decisions, %d without a node, by %+v", asked, full, all)
 	}

@@ -17,12 +17,16 @@ type draw struct{ *rand.Rand }
 func (d draw) pick(list ...string) string { return list[d.IntN(len(list))] }
 func (d draw) one(in int) bool            { return d.IntN(in) == 0 }
 
-// soakRounds is few, or what BERTH_SOAK says, for make soak.
+// soakRounds is few; under BERTH_SOAK thirty times as many, or as many as it says.
 func soakRounds(few int) int {
-	if n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); err == nil && n > 0 {
+	switch n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); {
+	case err != nil || n <= 0:
+		return few
+	case n == 1:
+		return 30 * few
+	default:
 		return n
 	}
-	return few
 }
 
 func (d draw) node(i int) *model.Node {
