@@ -5,29 +5,15 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/apiserver/rules"
 )
 
-// The objects that every cluster has from the start.
-var (
-	systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
-	systemClasses    = []*schedulingv1.PriorityClass{
-		{
-			ObjectMeta:  metav1.ObjectMeta{Name: "system-node-critical"},
-			Value:       2000001000,
-			Description: "Used for system critical pods that must not be moved from their current node.",
-		},
-		{
-			ObjectMeta:  metav1.ObjectMeta{Name: "system-cluster-critical"},
-			Value:       2000000000,
-			Description: "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
-		},
-	}
-)
+var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 
 // bootstrap makes what is missing; what exists is left as it is, whoever made it.
 func bootstrap(ctx context.Context, client kubernetes.Interface, serviceIP string, port int) error {
@@ -37,8 +23,8 @@ func bootstrap(ctx context.Context, client kubernetes.Interface, serviceIP strin
 			return fmt.Errorf("making namespace %s: %w", name, err)
 		}
 	}
-	for _, class := range systemClasses {
-		_, err := client.SchedulingV1().PriorityClasses().Create(ctx, class.DeepCopy(), metav1.CreateOptions{})
+	for _, class := range rules.SystemPriorityClasses() {
+		_, err := client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("making priority class %s: %w", class.Name, err)
 		}

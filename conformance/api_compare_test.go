@@ -13,7 +13,7 @@ import (
 
 // answerOf brings what came back into the form of the recordings.
 func answerOf(code int, header http.Header, raw []byte, watch bool) apiAnswer {
-	a := apiAnswer{Code: code, RetryAfter: header.Get("Retry-After")}
+	a := apiAnswer{Code: code, RetryAfter: header.Get("Retry-After"), StatusLine: fmt.Sprintf("HTTP/1.1 %d %s", code, http.StatusText(code))}
 	for _, w := range header.Values("Warning") {
 		a.Warnings = append(a.Warnings, warningText(w))
 	}
@@ -130,6 +130,9 @@ func (r *script) compare(want, have apiAnswer) []string {
 	}
 	if want.Text != have.Text {
 		complain("text is %q, want %q", have.Text, want.Text)
+	}
+	if want.StatusLine != "" && want.StatusLine != have.StatusLine {
+		complain("status line is %q, want %q", have.StatusLine, want.StatusLine)
 	}
 	if want.RetryAfter != have.RetryAfter {
 		complain("Retry-After is %q, want %q", have.RetryAfter, want.RetryAfter)
