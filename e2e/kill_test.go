@@ -1,0 +1,231 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// arriving is how many pods arrive in a round of the kill loop. They fill the
+// nodes to the last core, so that a lost or doubled binding shows.
+const (
+	arriving  = 2000
+	killNodes = 20
+)
+
+// TestKill kills `berth up` in the middle of arriving pods, at another point
+// every round, and starts it again.
+func TestKill(t *testing.T) {
+	rounds := 2
+	if os.Getenv("BERTH_SOAK") != "" {
+		rounds = 20
+	} else {
+		t.Parallel()
+	}
+	for i := range rounds {
+		after := arriving * (2*i + 1) / (2 * rounds)
+		if !t.Run(fmt.Sprintf("after %d pods", after), func(t *testing.T) { killRound(t, after) }) {
+			return
+		}
+	}
+	fmt.Printf("soak: kill -9 in the middle of %d arriving pods: %d rounds, nothing lost, bound twice or over capacity\n", arriving, rounds)
+}
+
+func killRound(t *testing.T, after int) {
+	h := newHome(t)
+	address := testkit.FreeAddress(t)
+	args := []string{"--listen", address, "--nodes", fmt.Sprint(killNodes), "--node-cpu", fmt.Sprint(arriving / killNodes / 10), "--node-memory", "64Gi"}
+	c := h.up(args...)
+	l := &ledger{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}}
+	ctx := t.Context()
+	// One watcher at a time: two may lag differently, which would look like a change.
+	first, ended := context.WithCancel(ctx)
+	l.watch(first, t, c.protobuf())
+
+	// The kill hits the creates that are under way; those are tried again below.
+	enough := make(chan struct{})
+	var arrivals sync.WaitGroup
+	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), after, enough) })
+	<-enough
+	c.proc.kill()
+	ended()
+	arrivals.Wait()
+	acknowledged, boundBefore := l.counts()
+
+	restarted := time.Now()
+	c = h.up(args...)
+	ready := time.Since(restarted)
+	l.nothingLost(t, c.protobuf())
+	l.watch(ctx, t, c.protobuf())
+	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), arriving, nil) })
+	arrivals.Wait()
+	eventually(t, 2*happenWithin, func() error {
+		if _, bound := l.counts(); bound != arriving {
+			return fmt.Errorf("%d of %d pods are bound", bound, arriving)
+		}
+		return nil
+	})
+	l.nothingLost(t, c.protobuf())
+	nodesHold(t, c.pods(), c.nodes())
+	t.Logf("killed with %d pods acknowledged, %d seen bound; ready again after %.1f s; all %d bound after %.1f s",
+		acknowledged, boundBefore, ready.Seconds(), arriving, time.Since(restarted).Seconds())
+	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once\n", acknowledged, boundBefore, arriving)
+}
+
+// protobuf is a client as fast as they come, with a connection of its own.
+func (c *cluster) protobuf() kubernetes.Interface {
+	c.t.Helper()
+	config := c.config()
+	config.ContentType = runtime.ContentTypeProtobuf
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return client
+}
+
+// ledger is what a cluster has said: which pods it took, and where it bound them.
+type ledger struct {
+	mu           sync.Mutex
+	acknowledged map[string]types.UID
+	bound        map[types.UID]string
+	twice        []string
+}
+
+func (l *ledger) counts() (acknowledged, bound int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.acknowledged), len(l.bound)
+}
+
+// arrive creates all pods that are not yet acknowledged. When so many are, it
+// closes enough, if there is one, and goes on until the server is gone.
+func (l *ledger) arrive(ctx context.Context, client kubernetes.Interface, want int, enough chan struct{}) {
+	work := make(chan string, arriving)
+	for i := range arriving {
+		work <- fmt.Sprintf("pod-%04d", i)
+	}
+	close(work)
+	var once sync.Once
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for name := range work {
+				if !l.create(ctx, client, name) {
+					return
+				}
+				if n, _ := l.counts(); n >= want && enough != nil {
+					once.Do(func() { close(enough) })
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if enough != nil {
+		once.Do(func() { close(enough) })
+	}
+}
+
+// create makes one pod; false: the server is gone. A pod that was there already
+// was made by a request whose answer the kill cut off.
+func (l *ledger) create(ctx context.Context, client kubernetes.Interface, name string) bool {
+	l.mu.Lock()
+	_, done := l.acknowledged[name]
+	l.mu.Unlock()
+	if done {
+		return true
+	}
+	for {
+		p, err := client.CoreV1().Pods("default").Create(ctx, arrival(name), metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			p, err = client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
+		}
+		switch {
+		case err == nil:
+			l.mu.Lock()
+			l.acknowledged[name] = p.UID
+			l.mu.Unlock()
+			return true
+		case !apierrors.IsTooManyRequests(err):
+			return false
+		}
+	}
+}
+
+func arrival(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "main", Image: "main:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("100Mi"),
+		}},
+	}}}}
+}
+
+// watch notes bindings, and any that changes.
+func (l *ledger) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	informer := factory.Core().V1().Pods().Informer()
+	see := func(obj any) {
+		p, ok := obj.(*corev1.Pod)
+		if !ok {
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		was := l.bound[p.UID]
+		if was != "" && was != p.Spec.NodeName {
+			l.twice = append(l.twice, fmt.Sprintf("pod %s was bound to %q and then to %q", p.Name, was, p.Spec.NodeName))
+		}
+		if p.Spec.NodeName != "" {
+			l.bound[p.UID] = p.Spec.NodeName
+		}
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, obj any) { see(obj) }}); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(ctx.Done())
+}
+
+// nothingLost compares the server's pods with what it acknowledged and what was
+// seen bound.
+func (l *ledger) nothingLost(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	list, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[types.UID]string{}
+	for i := range list.Items {
+		there[list.Items[i].UID] = list.Items[i].Spec.NodeName
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, uid := range l.acknowledged {
+		if _, ok := there[uid]; !ok {
+			t.Errorf("pod %s was acknowledged as %s and is lost", name, uid)
+		}
+	}
+	for uid, node := range l.bound {
+		if there[uid] != node {
+			t.Errorf("pod %s was bound to %s, now to %q", uid, node, there[uid])
+		}
+	}
+	for _, fault := range l.twice {
+		t.Error(fault)
+	}
+}

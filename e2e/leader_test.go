@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	eventsv1 "k8s.io/api/events/v1"
+)
+
+// The lease of the schedulers of this test: short, so that a takeover is.
+const (
+	leaseDuration = 4 * time.Second
+	renewDeadline = 3 * time.Second
+	retryPeriod   = 500 * time.Millisecond
+)
+
+// TestTwoSchedulers runs all parts apart, each with a credential of its own. One
+// scheduler leads; when it is killed the other takes over, and not before the
+// lease has run out.
+func TestTwoSchedulers(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.server()
+	parts(c)
+	credential := c.credential("scheduler", "--for", "scheduler")
+	scheduler := func() *process {
+		return h.start("scheduler", "--kubeconfig", credential, "--leader-elect-lease-duration", leaseDuration.String(),
+			"--leader-elect-renew-deadline", renewDeadline.String(), "--leader-elect-retry-period", retryPeriod.String())
+	}
+	first := scheduler()
+	first.says("me=true")
+	second := scheduler()
+	second.says("me=false")
+	c.wave("before")
+	leader := c.lease()
+
+	first.kill()
+	killed := time.Now()
+	for i := range 10 { // they wait for the new leader
+		c.must("run", fmt.Sprintf("during-%d", i), "--image", "x:1")
+	}
+	second.says("me=true")
+	took := time.Since(killed)
+	next := c.lease()
+	if *next.Spec.HolderIdentity == *leader.Spec.HolderIdentity {
+		t.Fatalf("the lease is still held by %s", *next.Spec.HolderIdentity)
+	}
+	if gap := next.Spec.AcquireTime.Sub(leader.Spec.RenewTime.Time); gap < leaseDuration {
+		t.Errorf("the second took the lease %s after the first had renewed it, before its %s were over", gap, leaseDuration)
+	}
+	// Renewals that only the server saw, and a busy machine, take their time, too.
+	if took > leaseDuration+2*retryPeriod+10*time.Second {
+		t.Errorf("the second took over %s after the kill", took)
+	}
+	t.Logf("took over %.1f s after the kill; the lease lasts %s, tries come every %s", took.Seconds(), leaseDuration, retryPeriod)
+	c.wave("after")
+	eventually(t, happenWithin, func() error { return c.placed(30) })
+	oneLeaderAtATime(t, c, next)
+	if code := second.stop(); code != 0 {
+		t.Errorf("an orderly stop ended with code %d", code)
+	}
+	third := scheduler() // what stopped in order gave its lease back
+	third.says("me=true")
+}
+
+// parts starts controllers and the agents of four nodes beside a server.
+func parts(c *cluster) {
+	controllers := c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller"))
+	controllers.says("controllers at")
+	agent := c.start("agent", "--kubeconfig", c.credential("n1", "--node", "n1"), "--node-name", "n1", "--node-cpu", "16")
+	agent.says("agent of 1")
+	file := ""
+	for _, name := range []string{"n2", "n3", "n4"} {
+		file += "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + "}\nstatus: {capacity: {cpu: 4, memory: 8Gi}}\n"
+	}
+	agents := c.start("agent", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file))
+	agents.says("agent of 3")
+	c.must("wait", "--for=create", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
+	c.must("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
+}
+
+// wave makes ten pods and waits until they run.
+func (c *cluster) wave(name string) {
+	c.t.Helper()
+	for i := range 10 {
+		c.must("run", fmt.Sprintf("%s-%d", name, i), "--image", "x:1", "-l", "wave="+name)
+	}
+	c.must("wait", "--for=condition=Ready", "pod", "-l", "wave="+name, "--timeout=60s")
+}
+
+func (c *cluster) placed(want int) error {
+	n := 0
+	for _, p := range c.pods() {
+		if p.Spec.NodeName != "" {
+			n++
+		}
+	}
+	if n != want {
+		return fmt.Errorf("%d pods are placed, want %d", n, want)
+	}
+	return nil
+}
+
+// lease is the schedulers' lease.
+func (c *cluster) lease() *coordinationv1.Lease {
+	c.t.Helper()
+	var lease coordinationv1.Lease
+	c.json(&lease, "get", "lease", "-n", "kube-system", "kube-scheduler")
+	return &lease
+}
+
+// oneLeaderAtATime checks by the events who placed which pod: each once, and the
+// second leader none before it held the lease.
+func oneLeaderAtATime(t *testing.T, c *cluster, second *coordinationv1.Lease) {
+	t.Helper()
+	eventually(t, happenWithin, func() error {
+		var list eventsv1.EventList
+		c.json(&list, "get", "events.events.k8s.io", "-n", "default")
+		times := map[string]int{}
+		for _, e := range list.Items {
+			if e.Reason != "Scheduled" {
+				continue
+			}
+			times[e.Regarding.Name]++
+			if before := strings.HasPrefix(e.Regarding.Name, "before-"); !before && e.EventTime.Before(second.Spec.AcquireTime) {
+				t.Fatalf("pod %s was placed at %s, before the second leader held the lease at %s", e.Regarding.Name, e.EventTime, second.Spec.AcquireTime)
+			}
+		}
+		for name, n := range times {
+			if n != 1 {
+				t.Fatalf("pod %s was scheduled %d times", name, n)
+			}
+		}
+		if len(times) != 30 {
+			return fmt.Errorf("%d of 30 pods have a Scheduled event", len(times))
+		}
+		return nil
+	})
+}

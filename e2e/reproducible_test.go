@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// TestReproducible: the same dump and seed give the same bytes, whatever the
+// number of processors and whenever; another seed decides otherwise between
+// equal nodes, and changes nothing else.
+func TestReproducible(t *testing.T) {
+	t.Parallel()
+	testkit.Binary(t)
+	h := newHome(t)
+	dump := h.write("dump.yaml", pretended())
+	explain := func(procs int, seed uint64, pod string, more ...string) string {
+		t.Helper()
+		config := h.write(fmt.Sprintf("seed-%d.yaml", seed), fmt.Sprintf("apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nscheduler: {seed: %d}\n", seed))
+		args := append([]string{"explain", "pod", pod, "-f", dump, "--config", config}, more...)
+		r := h.runWith([]string{fmt.Sprintf("GOMAXPROCS=%d", procs)}, args...)
+		if r.code != 0 {
+			t.Fatal(r)
+		}
+		return r.stdout
+	}
+	for _, pod := range []string{"team/any", "team/spread", "team/picky", "team/bound", "team/impossible"} {
+		one := explain(1, 5, pod, "-o", "json")
+		for range 3 {
+			if eight := explain(8, 5, pod, "-o", "json"); eight != one {
+				t.Errorf("%s: one processor and eight differ:\n%s\n%s", pod, one, eight)
+			}
+		}
+		if a, b := explain(1, 5, pod), explain(8, 5, pod); a != b {
+			t.Errorf("%s: one processor and eight differ:\n%s\n%s", pod, a, b)
+		}
+	}
+	choices := map[string]bool{}
+	var without string
+	for seed := range uint64(8) {
+		text := explain(2, seed, "team/any", "-o", "json")
+		var got explained
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatal(err)
+		}
+		choices[got.Choice] = true
+		rest := strings.Replace(text, fmt.Sprintf("\"choice\": %q", got.Choice), "", 1)
+		if without == "" {
+			without = rest
+		}
+		if rest != without {
+			t.Errorf("seed %d changes more than the choice:\n%s\n%s", seed, without, rest)
+		}
+	}
+	if len(choices) < 2 {
+		t.Errorf("eight seeds all chose %v among equal nodes", choices)
+	}
+}
+
+// pretended is a dump of 60 nodes, 200 bound pods and some that wait.
+func pretended() string {
+	var b strings.Builder
+	b.WriteString("apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Namespace, metadata: {name: team}}\n")
+	for i := range 60 {
+		taint := ""
+		if i%10 == 9 {
+			taint = "spec: {taints: [{key: dedicated, value: batch, effect: NoSchedule}]}, "
+		}
+		fmt.Fprintf(&b, "- {apiVersion: v1, kind: Node, metadata: {name: node-%02d, labels: {kubernetes.io/hostname: node-%02d, topology.kubernetes.io/zone: z%d, disk: %q}}, %s"+
+			"status: {allocatable: {cpu: %d, memory: 32Gi, pods: 110}, capacity: {cpu: %d, memory: 32Gi, pods: 110}}}\n",
+			i, i, i%3, []string{"ssd", "hdd"}[i%2], taint, 8+8*(i%2), 8+8*(i%2))
+	}
+	pod := func(name, node, more string) {
+		fmt.Fprintf(&b, "- {apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: team, uid: uid-%s, labels: {app: %s}}, "+
+			"spec: {%s%sschedulerName: default-scheduler, containers: [{name: main, image: \"x:1\", resources: {requests: {cpu: 500m, memory: 1Gi}}}]}, status: {phase: %s}}\n",
+			name, name, strings.TrimRight(name, "0123456789"), node, more, map[bool]string{true: "Pending", false: "Running"}[node == ""])
+	}
+	for i := range 200 {
+		pod(fmt.Sprintf("filler%d", i), fmt.Sprintf("nodeName: node-%02d, ", i*7%30), "")
+	}
+	pod("any", "", "")
+	pod("spread", "", "topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: filler}}}], ")
+	pod("picky", "", "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 10, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: filler}}}}]}, "+
+		"nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}}, ")
+	pod("bound", "nodeName: node-03, ", "")
+	pod("impossible", "", "nodeSelector: {disk: tape}, ")
+	return b.String()
+}
