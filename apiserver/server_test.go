@@ -15,6 +15,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -150,6 +151,33 @@ func TestAccess(t *testing.T) {
 	forged.BearerToken = "forged"
 	if _, err := clientset(t, forged).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err == nil || !strings.Contains(err.Error(), "Unauthorized") && !strings.Contains(err.Error(), "provide credentials") {
 		t.Errorf("a forged token: %v, want unauthorized", err)
+	}
+}
+
+// A binding is for the pod that the scheduler saw, not for another of its name.
+func TestBindingPreconditions(t *testing.T) {
+	server := start(t, withoutServiceAccounts)
+	pods := clientset(t, server.LoopbackConfig()).CoreV1().Pods("default")
+	pod, err := pods.Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "app:1"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bind := func(uid types.UID, version string) error {
+		return pods.Bind(t.Context(), &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", UID: uid, ResourceVersion: version},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: "n"},
+		}, metav1.CreateOptions{})
+	}
+	if err := bind("another", ""); !apierrors.IsConflict(err) {
+		t.Errorf("another uid: %v, want a conflict", err)
+	}
+	if err := bind("", "1"); !apierrors.IsConflict(err) {
+		t.Errorf("another resourceVersion: %v, want a conflict", err)
+	}
+	if err := bind(pod.UID, pod.ResourceVersion); err != nil {
+		t.Errorf("the pod itself: %v", err)
 	}
 }
 

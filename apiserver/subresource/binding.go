@@ -25,9 +25,10 @@ type Binding struct {
 }
 
 var (
-	_ rest.NamedCreater = &Binding{}
-	_ rest.Scoper       = &LegacyBinding{}
-	_ rest.Creater      = &LegacyBinding{}
+	_ rest.NamedCreater                   = &Binding{}
+	_ rest.SubresourceObjectMetaPreserver = &Binding{}
+	_ rest.Scoper                         = &LegacyBinding{}
+	_ rest.Creater                        = &LegacyBinding{}
 )
 
 // NewBinding serves pods/binding.
@@ -38,6 +39,10 @@ func (b *Binding) New() runtime.Object { return &corev1.Binding{} }
 
 // Destroy does nothing: the store belongs to the pods.
 func (b *Binding) Destroy() {}
+
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps uid and
+// resourceVersion of the request: they are preconditions here.
+func (b *Binding) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
 // Create binds the pod called name. A pod that is bound already, also to the
 // same node, that is being deleted or that is gated is a conflict.
