@@ -88,13 +88,17 @@ func (c *Counter) In(domain int32) int32 {
 	return c.Counts[domain]
 }
 
+// grow makes room for a domain.
 func (c *Counter) grow(domain int32) {
-	if int(domain) < len(c.Counts) {
-		return
-	}
 	size := max(int(domain)+1, len(c.Column.names))
-	c.Counts = append(c.Counts, make([]int32, size-len(c.Counts))...)
-	c.eligible = append(c.eligible, make([]int32, size-len(c.eligible))...)
+	if int(domain) >= len(c.Counts) {
+		c.index.bytes += 4 * (size - len(c.Counts))
+		c.Counts = append(c.Counts, make([]int32, size-len(c.Counts))...)
+	}
+	if c.minimum && int(domain) >= len(c.eligible) {
+		c.index.bytes += 4 * (size - len(c.eligible))
+		c.eligible = append(c.eligible, make([]int32, size-len(c.eligible))...)
+	}
 }
 
 // addAt counts pods on a node, and logs the other nodes of a fine domain, whose
@@ -168,8 +172,8 @@ func (c *Counter) Min() (least int32, domains int) {
 		c.hist = nil
 		least = 1<<31 - 1
 		for d, n := range c.eligible {
-			if n > 0 && c.Counts[d] < least {
-				least = c.Counts[d]
+			if n > 0 {
+				least = min(least, c.Counts[d])
 			}
 		}
 		return least, c.domains

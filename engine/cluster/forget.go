@@ -45,14 +45,14 @@ func (x *Index) Reset() {
 	x.counters, x.listed = map[string]*Counter{}, nil
 	x.terms, x.owned = map[string]*Term{}, nil
 	x.specs = map[*model.PodSpec]*specTerms{}
-	x.spaceSelectors = false
+	x.spaceSelectors, x.bytes = false, 0
 	x.classes.init()
 	x.fill()
 }
 
-// Size is how much the Index keeps beside what the cluster itself needs: the
-// numbers of counters, derived columns, terms and classes. An engine that sees it grow
-// past what its shapes need may Reset.
+// Size is about how many bytes the Index keeps beside what the cluster itself
+// needs: counters, derived columns, terms and classes. They are not dropped one by one
+// when nobody asks for them any more; an engine that finds them too many may Reset.
 func (x *Index) Size() int {
-	return len(x.listed) + len(x.derived) + len(x.owned) + x.classes.count
+	return x.bytes + 4*len(x.derived)*len(x.Rows) + 500*(len(x.listed)+len(x.owned)+x.classes.count)
 }

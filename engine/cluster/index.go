@@ -34,6 +34,7 @@ type Index struct {
 	classes  classes
 	// spaceSelectors: some matcher reads the labels of namespaces.
 	spaceSelectors bool
+	bytes          int // that counters take
 	// Epoch changes when everything that was got from the Index has become void.
 	Epoch uint64
 	// groups counts the changes of a namespace's groups.

@@ -35,7 +35,7 @@ type Engine struct {
 	room     int // bytes that views may take
 	taken    int
 	keep     int // shapes that are kept
-	tidy     int // size of the index at which it is reset
+	tidy     int // bytes of the index at which it is reset
 	tune     tuning
 	scratch  scratch
 	counters Counters
@@ -58,13 +58,16 @@ type tuning struct {
 	sets, listed int
 }
 
+// tidyBytes is the size at which an index is reset, unless what it needs is more
+// than a quarter of that.
+const tidyBytes = 256 << 20
+
 // NewEngine makes an engine for a state. The seed decides between nodes of equal
 // total, as in Evaluate.
 func NewEngine(s *cluster.State, p *Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
-		room: 64 << 20, keep: 8192, tidy: 1 << 16, tune: tuning{behind: 60, least: 16, sets: 32, listed: 16}}
+		room: 64 << 20, keep: 8192, tidy: tidyBytes, tune: tuning{behind: 60, least: 16, sets: 32, listed: 16}}
 	e.rules = tableOf(&p.cfg)
-	e.scratch.byVector = map[vector]int32{}
 	e.forget()
 	return e
 }
@@ -96,7 +99,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	*out = decision.Summary{Counts: out.Counts[:0], Revision: e.state.Revision(), Nodes: e.state.NumNodes()}
 	if e.index.Size() > e.tidy {
 		e.index.Reset()
-		e.tidy = max(1<<16, 2*e.tidy, 4*e.index.Size())
+		e.tidy = max(tidyBytes, 4*e.index.Size())
 	}
 	if !e.covers(pod) {
 		e.plainly(pod, out)
@@ -158,6 +161,7 @@ func (e *Engine) conclude(sh *shape, buckets []bucket, fails []failCount, v *vie
 		e.explain(sh, fails, buckets, out)
 		return
 	}
+	e.scratch.from = int(best.node)
 	out.Outcome, out.Total = decision.Scheduled, best.total
 	out.Choice = e.state.Node(best.node).Model.Name
 }

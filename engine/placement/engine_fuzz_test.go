@@ -75,7 +75,7 @@ func newArena(t *testing.T, seed uint64) *arena {
 		ar.engine.keep = 4
 	}
 	if ar.one(8) {
-		ar.engine.tidy = 20
+		ar.engine.tidy = 10000
 	}
 	return ar
 }
@@ -315,6 +315,24 @@ func TestFastEqualsPlainBesideNominated(t *testing.T) {
 	t.Logf("soak: %d decisions, %d by views, %d for the own nominated node", asked, viewed, alone)
 	if viewed < asked/5 || alone < 10 {
 		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d for the own nominated node", asked, viewed, alone)
+	}
+}
+
+// TestFastEqualsPlainLarge does so at the sizes at which real clusters change
+// from one structure to the other.
+func TestFastEqualsPlainLarge(t *testing.T) {
+	for seed := range uint64(soakRounds(12)) {
+		ar := newArena(t, seed+1<<33)
+		ar.state.Index().Tune(64, 128, 192)
+		ar.nodes = 150 + ar.IntN(150)
+		for i := range ar.nodes {
+			ar.state.UpsertNode(ar.node(i))
+		}
+		ar.engine = NewEngine(ar.state, ar.engine.profile, seed)
+		for range 250 {
+			ar.step()
+		}
+		t.Logf("soak: %d decisions on %d nodes, %d without a node, by %+v", ar.asked, ar.nodes, ar.full, ar.engine.counters)
 	}
 }
 

@@ -25,12 +25,16 @@ func (e *Engine) enter(sh *shape, pod *model.Pod) {
 // the most that balance gives is only counted.
 func (e *Engine) scan(sh *shape) []bucket {
 	sc, x := &e.scratch, e.index
-	clear(sc.byVector)
+	sc.index.clear()
 	sc.buckets, sc.fails = sc.buckets[:0], sc.fails[:0]
 	rows, static := x.Rows, sh.static.Values
 	var v, last vector
 	at := int32(-1) // the bucket of last; neighbours are often alike
-	for i := range rows {
+	for k := range rows {
+		i := k + sc.from // the last best node first: it prunes most of the others
+		if i >= len(rows) {
+			i -= len(rows)
+		}
 		id, r := cluster.NodeID(i), &rows[i]
 		if !r.Live {
 			continue
@@ -44,7 +48,7 @@ func (e *Engine) scan(sh *shape) []bucket {
 		if at < 0 || sh.varied || static[i] != last[slotStatic] {
 			sh.read(id, &v)
 			if at < 0 || !sh.same(&v, &last) {
-				at, last = sc.bucketOf(&v), v
+				at, last = sc.bucketOf(&v, sh.slots), v
 			}
 		}
 		b := &sc.buckets[at]
@@ -64,12 +68,12 @@ func (e *Engine) scan(sh *shape) []bucket {
 }
 
 // bucketOf finds or makes the bucket of a vector.
-func (sc *scratch) bucketOf(v *vector) int32 {
-	b, ok := sc.byVector[*v]
-	if !ok {
+func (sc *scratch) bucketOf(v *vector, slots int) int32 {
+	b := sc.index.find(sc.buckets, v, slots)
+	if b < 0 {
 		b = int32(len(sc.buckets))
 		sc.buckets = append(sc.buckets, bucket{of: *v})
-		sc.byVector[*v] = b
+		sc.index.add(sc.buckets, slots)
 	}
 	return b
 }

@@ -15,7 +15,7 @@ type view struct {
 	order   uint64 // version of the ranks
 	seats   []seat // by NodeID
 	buckets []bucket
-	byOf    map[vector]int32
+	index   bucketIndex
 	empty   int // buckets without nodes
 	fails   []failCount
 	limit   int // a rankSet's
@@ -80,7 +80,7 @@ func (e *Engine) build(sh *shape) *view {
 	x := e.index
 	ranks, byRank, order := x.Ranks()
 	e.counters.Built++
-	v := &view{owner: sh, pos: x.LogEnd(), order: order, seats: make([]seat, len(x.Rows)), byOf: map[vector]int32{},
+	v := &view{owner: sh, pos: x.LogEnd(), order: order, seats: make([]seat, len(x.Rows)),
 		limit: min(max(len(byRank)/e.tune.sets, e.tune.listed), 256), size: len(byRank), top: int(e.rules.top), bytes: 300 + 4*len(x.Rows)}
 	for i := range x.Rows {
 		if x.Rows[i].Live {
@@ -195,12 +195,13 @@ func (v *view) join(bucket, points, rank int32) seat {
 
 // bucketOf finds or makes the bucket of a vector.
 func (v *view) bucketOf(of *vector) int32 {
-	if b, ok := v.byOf[*of]; ok {
+	b := v.index.find(v.buckets, of, v.owner.slots)
+	if b >= 0 {
 		return b
 	}
-	b := int32(len(v.buckets))
+	b = int32(len(v.buckets))
 	v.buckets = append(v.buckets, bucket{of: *of, mask: make([]uint64, v.top/64+1)})
-	v.byOf[*of] = b
+	v.index.add(v.buckets, v.owner.slots)
 	v.bytes += 500 + 4*v.top // with room for the pointers to sets
 	v.empty++
 	return b

@@ -63,7 +63,7 @@ const (
 
 // scratch is room that decisions use again and again.
 type scratch struct {
-	byVector  map[vector]int32
+	index     bucketIndex
 	buckets   []bucket
 	fails     []failCount
 	one       [1]bucket
@@ -71,6 +71,7 @@ type scratch struct {
 	nominated []cluster.NodeID
 	moved     []movedSeat
 	opened    [][]uint64 // by soft constraint and domain: the clock when it was seen
+	from      int        // where scans start
 	point     uint64     // of the pod, on the circle
 	worth     []int64    // of the shape's images
 	sizes     []float64  // of the soft constraints' domains, as weights

@@ -1,8 +1,6 @@
 package placement
 
 import (
-	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/berthproject/berth/engine/cluster"
@@ -166,94 +164,6 @@ func (sh *shape) measure(b *bucket, ext *extent, first bool) {
 	ext.leastDrawn, ext.drawn = min(ext.leastDrawn, b.drawn), max(ext.drawn, b.drawn)
 }
 
-// spreadOut computes the raw values of soft spreading: the weight of a key
-// follows from how many domains the feasible nodes are in.
-func (e *Engine) spreadOut(sh *shape, buckets []bucket, ext *extent) {
-	sc := &e.scratch
-	sc.sizes = append(sc.sizes[:0], make([]float64, len(sh.soft))...)
-	for len(sc.opened) < len(sh.soft) {
-		sc.opened = append(sc.opened, nil)
-	}
-	for i := range buckets {
-		b := &buckets[i]
-		if b.count == 0 || b.verdict != fits {
-			continue
-		}
-		if b.aside = sh.strict && sh.lacksKey(b); b.aside {
-			continue
-		}
-		ext.taking += int(b.count)
-		for k := range sh.soft {
-			if t := &sh.soft[k]; !t.host && e.open(k, b.of[t.slot]) {
-				sc.sizes[k]++
-			}
-		}
-	}
-	for k := range sh.soft {
-		if sh.soft[k].host {
-			sc.sizes[k] = float64(ext.taking)
-		}
-		sc.sizes[k] = math.Log(sc.sizes[k] + 2)
-	}
-	for i := range buckets {
-		b := &buckets[i]
-		if b.count == 0 || b.verdict != fits || b.aside {
-			continue
-		}
-		b.spread = sh.spreadOf(b, sc.sizes)
-		if !ext.takes {
-			ext.takes, ext.leastSpread, ext.spread = true, b.spread, b.spread
-		}
-		ext.leastSpread, ext.spread = min(ext.leastSpread, b.spread), max(ext.spread, b.spread)
-	}
-}
-
-// open says whether a domain of a soft constraint is met for the first time in
-// this decision.
-func (e *Engine) open(k int, domain int32) bool {
-	seen := e.scratch.opened[k]
-	for len(seen) <= int(domain) {
-		seen = append(seen, 0)
-	}
-	e.scratch.opened[k] = seen
-	fresh := seen[domain] != e.clock
-	seen[domain] = e.clock
-	return fresh
-}
-
-func (sh *shape) lacksKey(b *bucket) bool {
-	for k := range sh.soft {
-		t := &sh.soft[k]
-		if t.host && b.of[slotFlags]&flagHost == 0 || !t.host && b.of[t.slot] == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// spreadOf sums over the soft constraints in their order, as softSpread.raw does.
-func (sh *shape) spreadOf(b *bucket, weights []float64) int64 {
-	var sum float64
-	for k := range sh.soft {
-		t := &sh.soft[k]
-		at := b.of[t.slot]
-		n := at
-		if t.host {
-			if b.of[slotFlags]&flagHost == 0 {
-				continue
-			}
-		} else {
-			if at == 0 {
-				continue
-			}
-			n = t.counter.In(at)
-		}
-		term := float64(float64(n)*weights[k]) + t.skew
-		sum += term
-	}
-	return int64(math.Round(sum))
-}
-
 // shared is the part of the total that is equal for all nodes of a bucket.
 func (e *Engine) shared(sh *shape, b *bucket, ext *extent) int64 {
 	w := &e.rules.weights
@@ -298,70 +208,4 @@ func (e *Engine) imagePoints(sh *shape, mask int32) int64 {
 	}
 	sum = max(imageFloor, min(sum, ceiling))
 	return 100 * (sum - imageFloor) / (ceiling - imageFloor)
-}
-
-// reasons of the verdicts on buckets.
-var verdictReasons = [numVerdicts]struct {
-	rule decision.Rule
-	code decision.Code
-	why  decision.Why
-}{
-	outSpreadLabel: {decision.PodTopologySpread, decision.Unresolvable, decision.WhySpreadLabel},
-	outSpread:      {decision.PodTopologySpread, decision.Unschedulable, decision.WhySpread},
-	outAffinity:    {decision.InterPodAffinity, decision.Unresolvable, decision.WhyAffinity},
-	outAnti:        {decision.InterPodAffinity, decision.Unschedulable, decision.WhyAntiAffinity},
-	outAgainst:     {decision.InterPodAffinity, decision.Unschedulable, decision.WhyExistingAntiAffinity},
-}
-
-// explain fills in the histogram of reasons, all nodes being out.
-func (e *Engine) explain(sh *shape, fails []failCount, buckets []bucket, out *decision.Summary) {
-	for _, f := range fails {
-		if f.nodes > 0 {
-			sh.tellFail(f, out)
-		}
-	}
-	var byVerdict [numVerdicts]int
-	for i := range buckets {
-		if b := &buckets[i]; b.count > 0 {
-			byVerdict[b.verdict] += int(b.count)
-		}
-	}
-	for v := outSpreadLabel; v < numVerdicts; v++ {
-		if r := &verdictReasons[v]; byVerdict[v] > 0 {
-			tell(out, r.rule, r.code, r.why, "", byVerdict[v])
-		}
-	}
-	for i := range out.Counts {
-		out.Rejectors = out.Rejectors.With(out.Counts[i].Rule)
-	}
-	slices.SortFunc(out.Counts, byRule)
-}
-
-// tellFail counts nodes that are out by themselves.
-func (sh *shape) tellFail(f failCount, out *decision.Summary) {
-	if f.fail < 0 {
-		rule, code, why := explainStatic(int32(f.fail))
-		tell(out, rule, code, why, "", f.nodes)
-		return
-	}
-	code := decision.Unschedulable
-	if f.fail&fitUnresolvable != 0 {
-		code = decision.Unresolvable
-	}
-	for rest := uint32(f.fail &^ fitUnresolvable); rest != 0; rest &= rest - 1 {
-		why, subject := decision.WhyInsufficient, ""
-		switch bit := fail(rest & -rest); bit {
-		case shortPods:
-			why = decision.WhyTooManyPods
-		case shortCPU:
-			subject = "cpu"
-		case shortMemory:
-			subject = "memory"
-		case shortEphemeral:
-			subject = "ephemeral-storage"
-		default:
-			subject = sh.scalars[bits.TrailingZeros32(uint32(bit/shortScalar))].Name
-		}
-		tell(out, decision.NodeResourcesFit, code, why, subject, f.nodes)
-	}
 }
