@@ -17,4 +17,12 @@
 // Index keeps what only the fast path of placement needs: columns, counters by
 // topology domain, and the log of changed nodes. It is made when first asked
 // for and is not inherited by forks.
+//
+//   - CountersMean: a counter has what a recount over all pods would give, after
+//     any change of pods, nodes, labels and namespaces.
+//   - LogTellsAll: who looks again at the nodes that the log names since the last
+//     look, knows all of every node: its numbers, its domains, the counts of its fine
+//     domains. What changed a node's description is marked as such, too.
+//   - LabelsThatCount: pods are told apart by labels only as far as some selector
+//     in use reads them.
 package cluster

@@ -23,6 +23,13 @@
 //     seed, the pod's uid and the nodes' names.
 //   - NoMapOrder: no result depends on the order of a map.
 //
+// Engine is the fast path, for every decision that nobody asks to explain: the
+// files engine, shape, scan, view, narrow, nominated. What it keeps between decisions is
+// only in cluster.Index and in its views; tests compare it with Evaluate under random
+// operations, and any difference is a fault of Engine's:
+//
+//   - FastEqualsPlain: node, total, number of feasible nodes and histogram of reasons.
+//
 // Departures from Kubernetes: a rule that is enabled for Filter but disabled for
 // PreFilter (or for Score but not for PreScore) compiles the pod all the same
 // instead of failing the attempt. Pods with device claims or a scheduling group

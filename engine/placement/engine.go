@@ -161,7 +161,6 @@ func (e *Engine) conclude(sh *shape, buckets []bucket, fails []failCount, v *vie
 		e.explain(sh, fails, buckets, out)
 		return
 	}
-	e.scratch.from = int(best.node)
 	out.Outcome, out.Total = decision.Scheduled, best.total
 	out.Choice = e.state.Node(best.node).Model.Name
 }

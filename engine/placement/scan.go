@@ -1,8 +1,6 @@
 package placement
 
 import (
-	"math"
-
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 )
@@ -20,21 +18,16 @@ func (e *Engine) enter(sh *shape, pod *model.Pod) {
 }
 
 // scan judges every node and keeps, by bucket, how many there are and the best
-// of them. It fills scratch.fails. What is cheap to rule out is ruled out before
-// what is dear to compute: a node that could not be the best of its bucket even with
-// the most that balance gives is only counted.
+// of them. It fills scratch.fails. (To skip the balance of nodes that could not be
+// the best was tried: branches that cannot be foretold cost more than the division.)
 func (e *Engine) scan(sh *shape) []bucket {
 	sc, x := &e.scratch, e.index
 	sc.index.clear()
 	sc.buckets, sc.fails = sc.buckets[:0], sc.fails[:0]
 	rows, static := x.Rows, sh.static.Values
-	var v, last vector
-	at := int32(-1) // the bucket of last; neighbours are often alike
-	for k := range rows {
-		i := k + sc.from // the last best node first: it prunes most of the others
-		if i >= len(rows) {
-			i -= len(rows)
-		}
+	var v vector
+	at := int32(-1)
+	for i := range rows {
 		id, r := cluster.NodeID(i), &rows[i]
 		if !r.Live {
 			continue
@@ -45,22 +38,17 @@ func (e *Engine) scan(sh *shape) []bucket {
 				continue
 			}
 		}
-		if at < 0 || sh.varied || static[i] != last[slotStatic] {
+		if at < 0 || sh.varied || static[i] != v[slotStatic] { // or else it is the bucket of the last
 			sh.read(id, &v)
-			if at < 0 || !sh.same(&v, &last) {
-				at, last = sc.bucketOf(&v, sh.slots), v
-			}
+			at = sc.bucketOf(&v, sh.slots)
 		}
 		b := &sc.buckets[at]
-		least := int32(math.MinInt32)
-		if b.count++; b.count > 1 {
-			least = b.points
-		}
-		points, ok := sh.pointsAbove(x, id, least)
-		if !ok || points < least {
+		b.count++
+		points := sh.points(x, id)
+		if b.count > 1 && points < b.points {
 			continue
 		}
-		if ahead := x.Keys[i] - sc.point; points > least || e.before(id, ahead, b.best, b.ahead) {
+		if ahead := x.Keys[i] - sc.point; b.count == 1 || points > b.points || e.before(id, ahead, b.best, b.ahead) {
 			b.best, b.points, b.ahead = id, points, ahead
 		}
 	}
@@ -85,14 +73,4 @@ func (e *Engine) before(a cluster.NodeID, aheadA uint64, b cluster.NodeID, ahead
 		return aheadA < aheadB
 	}
 	return e.state.Node(a).Model.Name < e.state.Node(b).Model.Name
-}
-
-// same compares the slots that the shape uses.
-func (sh *shape) same(a, b *vector) bool {
-	for i := range a[:sh.slots] {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

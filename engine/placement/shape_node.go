@@ -131,22 +131,12 @@ func lacks(bit fail, want, used, have int64) fail {
 
 // points is a node's own part of the total: fit and balance, by their weights.
 func (sh *shape) points(x *cluster.Index, id cluster.NodeID) int32 {
-	p, _ := sh.pointsAbove(x, id, math.MinInt32)
-	return p
-}
-
-// pointsAbove is points, or false when they are surely below least, which is
-// found out before what is dear to compute.
-func (sh *shape) pointsAbove(x *cluster.Index, id cluster.NodeID, least int32) (int32, bool) {
 	r, s := &x.Rows[id], &sh.score
 	var sum int64
 	if s.fit > 0 {
 		sum = s.fit * leastOfTwo(r, s.ownCPU, s.ownMem)
 	}
 	if s.balance > 0 {
-		if most := 50 + (150-int64(r.Even))/2; len(s.raw) == 0 && sum+s.balance*most < int64(least) {
-			return 0, false
-		}
 		sum += s.balance * balanceOfTwo(r, s.want.MilliCPU, s.want.Memory)
 	}
 	if len(s.raw) > 0 {
@@ -155,7 +145,7 @@ func (sh *shape) pointsAbove(x *cluster.Index, id cluster.NodeID, least int32) (
 			sum += s.weights[i] * raw(&st)
 		}
 	}
-	return int32(sum), true
+	return int32(sum)
 }
 
 // leastOfTwo is LeastAllocated over cpu and memory of equal weight.

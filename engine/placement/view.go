@@ -144,6 +144,16 @@ func (v *view) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 	v.seats[id] = v.join(b, points, ranks[id])
 }
 
+// same compares the slots that the shape uses.
+func (sh *shape) same(a, b *vector) bool {
+	for i := range a[:sh.slots] {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // failOf is the index of a fail.
 func (v *view) failOf(f fail) int {
 	for i := range v.fails {

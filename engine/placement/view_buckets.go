@@ -71,7 +71,6 @@ type scratch struct {
 	nominated []cluster.NodeID
 	moved     []movedSeat
 	opened    [][]uint64 // by soft constraint and domain: the clock when it was seen
-	from      int        // where scans start
 	point     uint64     // of the pod, on the circle
 	worth     []int64    // of the shape's images
 	sizes     []float64  // of the soft constraints' domains, as weights
