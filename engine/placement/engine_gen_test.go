@@ -52,7 +52,7 @@ func (d draw) node(i int) *model.Node {
 		n.Allocatable.MilliCPU = 0
 	}
 	for d.one(3) {
-		n.Taints = append(n.Taints, model.Taint{Key: d.pick("t", "u"), Value: d.pick("", "v"),
+		n.Taints = append(n.Taints, model.Taint{Key: d.pick("t", "u"), Value: d.pick("", "v", "5"),
 			Effect: []model.Effect{model.NoSchedule, model.PreferNoSchedule, model.PreferNoSchedule, model.NoExecute}[d.IntN(4)]})
 	}
 	for range d.IntN(3) {
@@ -134,7 +134,7 @@ func (d draw) spec() *model.PodSpec {
 	}
 	d.nodePart(s)
 	for d.one(10) {
-		s.Ports = append(s.Ports, model.HostPort{IP: d.pick("0.0.0.0", "10.0.0.1"), Protocol: "TCP", Port: int32(80 + d.IntN(2))})
+		s.Ports = append(s.Ports, model.HostPort{IP: d.pick("0.0.0.0", "10.0.0.1"), Protocol: "TCP", Port: int32((80 + d.IntN(2)) * min(1, d.IntN(9)))})
 	}
 	for range d.IntN(3) {
 		s.Images = append(s.Images, d.pick("a:1", "b:1", "c:1"))
@@ -172,6 +172,10 @@ func (d draw) nodePart(s *model.PodSpec) {
 	for d.one(3) {
 		s.NodeSelector.Preferred = append(s.NodeSelector.Preferred, model.WeightedNodeTerm{Weight: int32(1 + d.IntN(100)), Term: d.nodeTerm()})
 	}
+	for d.one(8) {
+		s.Tolerations = append(s.Tolerations, model.Toleration{Key: d.pick("t", "u"), Value: d.pick("v", "3", "7"),
+			Op: []model.TolerationOp{model.TolEqual, model.TolLt, model.TolGt, model.TolInvalid}[d.IntN(4)]})
+	}
 	for d.one(2) {
 		s.Tolerations = append(s.Tolerations, model.Toleration{Key: d.pick("t", "u", "", "node.kubernetes.io/unschedulable"), Op: model.TolExists,
 			Effect: []model.Effect{model.AnyEffect, model.NoSchedule, model.PreferNoSchedule}[d.IntN(3)]})
@@ -186,6 +190,16 @@ func (d draw) config() Config {
 	}
 	for i := range c.Score {
 		c.Score[i].Weight = int64(1 + d.IntN(5))
+	}
+	c.NumericTolerations = d.one(2)
+	if d.one(6) {
+		c.Score[d.IntN(len(c.Score))].Weight = 100
+	}
+	if d.one(6) {
+		c.Fit.Ignored, c.Fit.IgnoredGroups = []string{"x.io/gpu"}, []string{"y.io"}
+	}
+	if d.one(6) {
+		c.PreFilter = c.PreFilter[d.IntN(len(c.PreFilter)):]
 	}
 	switch d.IntN(6) {
 	case 0:
