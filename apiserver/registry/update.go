@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -68,6 +69,7 @@ func (s updateStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 // UpdateREST serves get, update and patch of a subresource that is the object itself.
 type UpdateREST struct {
 	store *genericregistry.Store
+	kind  schema.GroupKind
 }
 
 var (
@@ -83,7 +85,7 @@ func newUpdateREST(main *genericregistry.Store, s strategy, rules kinds.Update) 
 	store.UpdateStrategy = special
 	store.ResetFieldsStrategy = special
 	store.BeginUpdate, store.AfterUpdate = nil, nil // addresses are the main resource's
-	return &UpdateREST{store: &store}
+	return &UpdateREST{store: &store, kind: s.kind.GroupVersionKind().GroupKind()}
 }
 
 // New returns an empty object of the kind.
@@ -99,7 +101,7 @@ func (r *UpdateREST) Get(ctx context.Context, name string, options *metav1.GetOp
 
 // Update changes an object that exists; it never creates one.
 func (r *UpdateREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.store.Update(ctx, name, info, create, update, false, options)
+	return r.store.Update(ctx, name, numbered(r.kind, name, info), create, update, false, options)
 }
 
 // GetResetFields tells server-side apply what this subresource drops.
