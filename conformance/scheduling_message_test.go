@@ -47,7 +47,7 @@ func (v *schedulingVector) message(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
-	state, pod, err := v.cluster()
+	state, pod, err := v.cluster(configs)
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}

@@ -96,7 +96,7 @@ func (v *schedulingVector) run(without decision.Rule) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	state, pod, err := v.cluster()
+	state, pod, err := v.cluster(configs)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -142,9 +142,10 @@ func (v *schedulingVector) profiles() ([]placement.Config, error) {
 	return k.Profiles, nil
 }
 
-// cluster builds the state of the vector and its pod. A pod that is handed over
-// directly does not stand on the node that it names.
-func (v *schedulingVector) cluster() (*cluster.State, *model.Pod, error) {
+// cluster builds the state of the vector and its pod, as a scheduler with the
+// profiles sees them. A pod that is handed over directly does not stand on the
+// node that it names.
+func (v *schedulingVector) cluster(profiles []placement.Config) (*cluster.State, *model.Pod, error) {
 	in := intake.New()
 	var objects []runtime.Object
 	var pod *model.Pod
@@ -169,7 +170,11 @@ func (v *schedulingVector) cluster() (*cluster.State, *model.Pod, error) {
 	if pod == nil {
 		return nil, nil, fmt.Errorf("pod %q is not among the objects", v.Pod)
 	}
-	state, _, ignored := in.Snapshot(objects)
+	var schedulers []string
+	for _, p := range profiles {
+		schedulers = append(schedulers, p.Name)
+	}
+	state, _, ignored := in.Snapshot(objects, schedulers...)
 	if ignored > 0 {
 		return nil, nil, fmt.Errorf("%d objects are of kinds that scheduling does not read", ignored)
 	}

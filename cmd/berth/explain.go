@@ -85,7 +85,11 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, 
 	if !strings.Contains(name, "/") {
 		name = "default/" + name
 	}
-	state, pods, _ := intake.New().Snapshot(objects)
+	var schedulers []string
+	for _, c := range settings.profiles() {
+		schedulers = append(schedulers, c.Name)
+	}
+	state, pods, _ := intake.New().Snapshot(objects, schedulers...)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
 	if i < 0 {
 		return fmt.Errorf("pod %s: not found among %d pods (name it NAMESPACE/NAME)", name, len(pods))

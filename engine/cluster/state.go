@@ -28,6 +28,7 @@ type State struct {
 	groups    table[[]model.Group] // by namespace
 	budgets   table[[]*model.Budget]
 	classes   table[*model.PriorityClass]
+	devices   table[*model.ResourceClaim] // by "namespace/name"
 	volumes   volumes
 
 	index *Index // nil until somebody asks for it
@@ -45,6 +46,7 @@ func (s *State) setOwner(t *token) {
 	s.ids.owner, s.pods.owner, s.aside.owner, s.nominated.owner = t, t, t, t
 	s.claims.owner, s.images.owner, s.spaces.owner = t, t, t
 	s.groups.owner, s.budgets.owner, s.classes.owner = t, t, t
+	s.devices.owner = t
 }
 
 // Revision grows by one with every change.
@@ -63,7 +65,7 @@ func (s *State) Fork() *State {
 		claims: s.claims.fork(mine, theirs), images: s.images.fork(mine, theirs),
 		spaces: s.spaces.fork(mine, theirs), groups: s.groups.fork(mine, theirs),
 		budgets: s.budgets.fork(mine, theirs), classes: s.classes.fork(mine, theirs),
-		volumes: s.volumes.fork(mine, theirs),
+		devices: s.devices.fork(mine, theirs), volumes: s.volumes.fork(mine, theirs),
 	}
 	s.owner = mine
 	return f

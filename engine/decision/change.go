@@ -30,6 +30,7 @@ const (
 	CapacityChanged          // CSIStorageCapacity
 	AttachmentChanged        // VolumeAttachment
 	BudgetChanged            // PodDisruptionBudget: preemption may be possible now
+	DevicesChanged           // ResourceClaim
 	NumChanges               = iota
 
 	NoChange  Change = 0
@@ -41,7 +42,7 @@ var changeNames = [NumChanges]string{
 	"NodeAdd", "NodeDelete", "NodeUpdateAllocatable", "NodeUpdateLabel", "NodeUpdateTaint", "NodeUpdateUnschedulable",
 	"NodeUpdateDeclaredFeature", "AssignedPodAdd", "AssignedPodUpdateLabel", "AssignedPodScaleDown", "AssignedPodDelete",
 	"GroupUpdate", "NamespaceUpdate", "PvcUpdate", "PvUpdate", "StorageClassUpdate", "CSINodeUpdate", "CSIDriverUpdate",
-	"CSIStorageCapacityUpdate", "VolumeAttachmentUpdate", "PdbUpdate",
+	"CSIStorageCapacityUpdate", "VolumeAttachmentUpdate", "PdbUpdate", "ResourceClaimUpdate",
 }
 
 // ChangeName is the name of the kind with the given bit number.

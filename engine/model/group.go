@@ -42,4 +42,6 @@ type PriorityClass struct {
 // ResourceClaim is a claim on devices, as far as holding a pod needs it.
 type ResourceClaim struct {
 	Namespace, Name, UID string
+	Owner                Owner // controller: the pod that it was made for, if it was
+	Deleting             bool
 }

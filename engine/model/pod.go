@@ -37,6 +37,17 @@ func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 // Finished says that the pod has run to its end and takes no room any more.
 func (p *Pod) Finished() bool { return p.Phase == Succeeded || p.Phase == Failed }
 
+// Unnominated is the pod without its nomination: itself when it has none.
+// kube-scheduler keeps room only for the pods of schedulers that it has a profile of.
+func (p *Pod) Unnominated() *Pod {
+	if p.Nominated == "" {
+		return p
+	}
+	q := *p
+	q.Nominated = ""
+	return &q
+}
+
 // Phase is a pod's phase.
 type Phase uint8
 
@@ -165,6 +176,6 @@ const (
 // PodResourceClaim is an entry of spec.resourceClaims.
 type PodResourceClaim struct {
 	Name     string // of the entry
-	Claim    string // resourceClaimName, or empty
+	Claim    string // resourceClaimName, or that of the claim made by Template; empty: not made yet
 	Template string // resourceClaimTemplateName, or empty
 }

@@ -25,10 +25,9 @@ var wakes = [decision.NumRules]decision.Change{
 	// A pod that comes may be the one that the affinity asks for.
 	decision.InterPodAffinity: decision.NodeAdded | decision.NodeLabels | decision.PodAssigned | decision.PodRelabelled |
 		decision.PodRemoved | decision.NamespaceRelabel,
-	// Device claims and groups are held until the pod itself changes.
-	decision.DynamicResources:     decision.NoChange,
+	decision.DynamicResources:     decision.DevicesChanged,
 	decision.NodeDeclaredFeatures: decision.NodeAdded | decision.NodeFeatures,
-	decision.GangScheduling:       decision.NoChange,
+	decision.GangScheduling:       decision.NoChange, // groups are held until the pod itself changes
 	decision.DefaultPreemption:    decision.BudgetChanged,
 	// Nodes outside of the names were never judged; the rule that narrowed wakes.
 	decision.PreFilterResult: decision.NodeAdded,

@@ -39,6 +39,9 @@ func (m *Machine) upsert(now time.Time, object any) {
 		change = decision.BudgetChanged
 	case *model.PriorityClass:
 		m.state.UpsertPriorityClass(o)
+	case *model.ResourceClaim:
+		m.state.UpsertResourceClaim(o)
+		change = decision.DevicesChanged
 	}
 	m.queue.Changed(now, change)
 }
@@ -61,6 +64,9 @@ func (m *Machine) remove(now time.Time, object any) {
 		change = decision.BudgetChanged
 	case *model.PriorityClass:
 		m.state.RemovePriorityClass(o.Name)
+	case *model.ResourceClaim:
+		m.state.RemoveResourceClaim(o.Namespace, o.Name)
+		change = decision.DevicesChanged
 	}
 	m.queue.Changed(now, change)
 }

@@ -10,6 +10,9 @@ import (
 
 // upsertPod takes in a pod: a new one, a change, or what became of an attempt.
 func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
+	if _, ours := m.placers[p.Spec.SchedulerName]; !ours {
+		p = p.Unnominated() // who nominated it keeps that room, as nobody else knows of it
+	}
 	old := m.state.Pod(p.UID)
 	m.state.UpsertPod(p)
 	if p.NodeName != "" || p.Finished() {

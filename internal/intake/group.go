@@ -74,5 +74,8 @@ func (in *Intake) PriorityClass(c *schedulingv1.PriorityClass) *model.PriorityCl
 
 // ResourceClaim compiles a claim on devices.
 func (in *Intake) ResourceClaim(c *resourcev1.ResourceClaim) *model.ResourceClaim {
-	return &model.ResourceClaim{Namespace: c.Namespace, Name: c.Name, UID: string(c.UID)}
+	return &model.ResourceClaim{
+		Namespace: c.Namespace, Name: c.Name, UID: string(c.UID),
+		Owner: controller(c.OwnerReferences), Deleting: c.DeletionTimestamp != nil,
+	}
 }

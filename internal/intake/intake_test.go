@@ -42,14 +42,6 @@ func TestRequests(t *testing.T) {
 		model.Requests{MilliCPU: 2000}, model.Requests{MilliCPU: 2000, Memory: 200 * mi})
 }
 
-func TestResizeInFlightCountsTheLarger(t *testing.T) {
-	const text = `{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},
-		"status":{"containerStatuses":[{"name":"c","allocatedResources":{"cpu":"2"},"resources":{"requests":{"cpu":"3"}}}]}}`
-	if got := New().Pod(pod(t, text)).Spec.Requests.MilliCPU; got != 3000 {
-		t.Errorf("got %dm cpu, want the actual 3000m", got)
-	}
-}
-
 func TestEqualPodsShareTheirSpec(t *testing.T) {
 	in := New()
 	const spec = `"spec":{"nodeName":"n1","containers":[{"name":"c","image":"a","resources":{"requests":{"cpu":"1"}}}]}`

@@ -46,6 +46,9 @@ func (k *key) of(pod *corev1.Pod, features []string) []byte {
 		k.str(c.Name)
 		k.str(deref(c.ResourceClaimName))
 		k.str(deref(c.ResourceClaimTemplateName))
+		claim, made := madeClaim(pod, c)
+		k.flag(made && claim == nil && c.ResourceClaimName == nil)
+		k.str(deref(claim))
 	}
 	if s.SchedulingGroup != nil {
 		k.str(deref(s.SchedulingGroup.PodGroupName))

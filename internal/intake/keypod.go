@@ -8,7 +8,7 @@ import (
 // requests writes containers, their status as far as it matters, and what the
 // pod as a whole asks for.
 func (k *key) requests(pod *corev1.Pod) {
-	infeasible := helper.IsPodResizeInfeasible(pod)
+	infeasible := pod.Spec.NodeName != "" && helper.IsPodResizeInfeasible(pod)
 	k.flag(infeasible)
 	for _, list := range [...][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		k.num(int64(len(list)))
@@ -27,11 +27,11 @@ func (k *key) requests(pod *corev1.Pod) {
 
 // status writes the amounts that the status tells of the pod as a whole.
 func (k *key) status(pod *corev1.Pod) {
-	k.flag(pod.Status.AllocatedResources != nil)
-	k.resources(pod.Status.AllocatedResources)
 	r := pod.Status.Resources
-	k.flag(r != nil)
-	if r != nil {
+	resized := pod.Spec.NodeName != "" && pod.Spec.Resources != nil && r != nil
+	k.flag(resized)
+	if resized {
+		k.resources(pod.Status.AllocatedResources)
 		k.flag(r.Requests != nil)
 		k.resources(r.Requests)
 	}
@@ -56,28 +56,15 @@ func (k *key) container(pod *corev1.Pod, c *corev1.Container, infeasible bool) {
 			k.str(string(p.Protocol))
 		}
 	}
-	cs := containerStatus(pod, c.Name)
-	resizing := cs != nil && (infeasible || resized(cs, c.Resources.Requests))
-	k.flag(resizing)
-	if !resizing {
+	cs := resizing(pod, c, infeasible)
+	k.flag(cs != nil)
+	if cs == nil {
 		return
 	}
 	k.flag(cs.AllocatedResources != nil)
 	k.resources(cs.AllocatedResources)
-	actual := cs.Resources != nil && cs.Resources.Requests != nil
-	k.flag(actual)
-	if actual {
-		k.resources(cs.Resources.Requests)
-	}
-}
-
-// resized says that a container's status tells other amounts than its
-// specification. Most running containers have a status that says the same.
-func resized(cs *corev1.ContainerStatus, requests corev1.ResourceList) bool {
-	if cs.AllocatedResources != nil && !sameAmounts(cs.AllocatedResources, requests) {
-		return true
-	}
-	return cs.Resources != nil && cs.Resources.Requests != nil && !sameAmounts(cs.Resources.Requests, requests)
+	k.flag(cs.Resources.Requests != nil)
+	k.resources(cs.Resources.Requests)
 }
 
 func sameAmounts(a, b corev1.ResourceList) bool {

@@ -32,8 +32,15 @@ func compile(pod *corev1.Pod, features []string) *model.PodSpec {
 	}
 	for i := range pod.Spec.ResourceClaims {
 		c := &pod.Spec.ResourceClaims[i]
+		claim, made := c.ResourceClaimName, false
+		if claim == nil {
+			claim, made = madeClaim(pod, c)
+		}
+		if made && claim == nil {
+			continue // the template turned out to need no claim
+		}
 		s.ResourceClaims = append(s.ResourceClaims, model.PodResourceClaim{
-			Name: c.Name, Claim: deref(c.ResourceClaimName), Template: deref(c.ResourceClaimTemplateName),
+			Name: c.Name, Claim: deref(claim), Template: deref(c.ResourceClaimTemplateName),
 		})
 	}
 	if g := pod.Spec.SchedulingGroup; g != nil {
@@ -137,6 +144,20 @@ func podFeatures(pod *corev1.Pod) []string {
 		return nil
 	}
 	return names
+}
+
+// madeClaim is the claim that was made for an entry with a template, which may be
+// none, and whether that is settled.
+func madeClaim(pod *corev1.Pod, c *corev1.PodResourceClaim) (claim *string, made bool) {
+	if c.ResourceClaimTemplateName == nil {
+		return nil, false
+	}
+	for i := range pod.Status.ResourceClaimStatuses {
+		if s := &pod.Status.ResourceClaimStatuses[i]; s.Name == c.Name {
+			return s.ResourceClaimName, true
+		}
+	}
+	return nil, false
 }
 
 func deref[T any](p *T) T {

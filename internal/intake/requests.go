@@ -20,11 +20,9 @@ const (
 
 // compileRequests fills in what the pod asks for. The sums are those of
 // Kubernetes' own library, with the status of a resize in flight considered.
-func compileRequests(s *model.PodSpec, pod *corev1.Pod) {
-	options := helper.PodResourcesOptions{
-		UseStatusResources: true,
-		InPlacePodLevelResourcesVerticalScalingEnabled: true,
-	}
+func compileRequests(s *model.PodSpec, of *corev1.Pod) {
+	pod := inEffect(of)
+	options := helper.PodResourcesOptions{}
 	list := helper.PodRequests(pod, options)
 	s.Requests = amounts(list)
 	podLevel := helper.IsPodLevelRequestsSet(pod)
@@ -37,7 +35,7 @@ func compileRequests(s *model.PodSpec, pod *corev1.Pod) {
 	}
 	s.Scoring = amounts(helper.PodRequests(pod, options))
 	if podLevel {
-		own := amounts(helper.PodRequests(pod, helper.PodResourcesOptions{
+		own := amounts(helper.PodRequests(of, helper.PodResourcesOptions{
 			SkipPodLevelResources: true,
 			NonMissingContainerRequests: corev1.ResourceList{
 				corev1.ResourceCPU:    *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI),
@@ -46,7 +44,7 @@ func compileRequests(s *model.PodSpec, pod *corev1.Pod) {
 		}))
 		s.ScoringSelf = &own
 	}
-	s.BestEffort = bestEffort(pod)
+	s.BestEffort = bestEffort(of)
 }
 
 // amounts are the resources of a list that scheduling counts; pods are not

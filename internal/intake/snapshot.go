@@ -1,9 +1,12 @@
 package intake
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,13 +16,17 @@ import (
 )
 
 // Snapshot is a cluster as a list of objects describes it, and all of its pods
-// in the order of the list. Kinds that scheduling does not read are passed over;
-// ignored counts them.
-func (in *Intake) Snapshot(objects []runtime.Object) (s *cluster.State, pods []*model.Pod, ignored int) {
+// in the order of the list. Pods of other schedulers than those named hold no
+// room by a nomination. Kinds that scheduling does not read are passed over; ignored
+// counts them.
+func (in *Intake) Snapshot(objects []runtime.Object, schedulers ...string) (s *cluster.State, pods []*model.Pod, ignored int) {
 	s = cluster.New()
 	for _, o := range objects {
 		if p, ok := o.(*corev1.Pod); ok {
 			m := in.Pod(p)
+			if !slices.Contains(schedulers, m.Spec.SchedulerName) {
+				m = m.Unnominated()
+			}
 			pods = append(pods, m)
 			s.UpsertPod(m)
 		} else if !in.put(s, o) && !in.putVolume(s, o) {
@@ -47,6 +54,8 @@ func (in *Intake) put(s *cluster.State, o runtime.Object) bool {
 		s.UpsertBudget(in.Budget(o))
 	case *schedulingv1.PriorityClass:
 		s.UpsertPriorityClass(in.PriorityClass(o))
+	case *resourcev1.ResourceClaim:
+		s.UpsertResourceClaim(in.ResourceClaim(o))
 	default:
 		return false
 	}

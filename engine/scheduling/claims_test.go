@@ -1,0 +1,53 @@
+package scheduling
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// A pod that waits for a device claim is judged again when the claim comes, and
+// is told the next thing that it lacks.
+func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
+	profile, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig()
+	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return placement.NewEngine(s, profile, 1) }}}
+	s := &tale{t: t, m: New(cfg), now: t0}
+	waiting := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: &model.PodSpec{
+		SchedulerName: "default-scheduler", ResourceClaims: []model.PodResourceClaim{{Name: "gpu", Claim: "c"}},
+	}}
+	s.step("hold:a:DynamicResources", Upsert{waiting})
+	s.where("a", queue.Gated)
+	before := s.last[0].(Hold).Verdict.Reasons[0].String()
+	s.step("hold:a:DynamicResources", Upsert{&model.ResourceClaim{Namespace: "ns", Name: "c"}})
+	if after := s.last[0].(Hold).Verdict.Reasons[0].String(); after == before {
+		t.Errorf("the reason is still %q", after)
+	}
+	s.step("hold:a:DynamicResources", Remove{&model.ResourceClaim{Namespace: "ns", Name: "c"}})
+	if again := s.last[0].(Hold).Verdict.Reasons[0].String(); again != before {
+		t.Errorf("without the claim the reason is %q, want %q", again, before)
+	}
+}
+
+// Only pods that this scheduler is going to place hold room by a nomination.
+func TestForeignNominationsHoldNoRoom(t *testing.T) {
+	s := newTale(t)
+	nominated := func(uid, scheduler string) *model.Pod {
+		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, Nominated: "n2", Deleting: true, Spec: &model.PodSpec{SchedulerName: scheduler}}
+	}
+	s.step("", Upsert{&model.Node{Name: "n2"}}, Upsert{nominated("ours", "default-scheduler")}, Upsert{nominated("theirs", "other")})
+	id, _ := s.m.State().NodeID("n2")
+	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
+		t.Errorf("nominated to n2 are %v, want ours alone", got)
+	}
+	if decision.DevicesChanged&placement.Wakes(decision.DynamicResources) == 0 {
+		t.Error("a change of device claims wakes nobody")
+	}
+}
