@@ -51,6 +51,7 @@ func runKubectl(args []string) error {
 		ConfigFlags: flags,
 		IOStreams:   genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 	})
+	tellVersion(root, flags, os.Stdout)
 	root.SetArgs(args)
 	// kubectl has its own way with signals, logs, errors and exit codes.
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
@@ -66,6 +67,9 @@ func namesKubeconfig(args []string) bool {
 // needsCluster says whether a command line is one that talks to a cluster.
 func needsCluster(args []string) bool {
 	if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		return false
+	}
+	if args[0] == "version" && slices.Contains(args, "--client") {
 		return false
 	}
 	return !slices.Contains([]string{"help", "completion", "options", "kustomize", "plugin"}, args[0])

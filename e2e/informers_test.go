@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/apiserver/kinds"
+)
+
+// TestInformersSync: a stock client's informers of every stored kind fill and
+// follow, typed over protobuf and metadata-only.
+func TestInformersSync(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up("--nodes", "1")
+	config := c.config()
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed := informers.NewSharedInformerFactory(client, 0)
+	bare, err := metadata.NewForConfig(c.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	untyped := metadatainformer.NewSharedInformerFactory(bare, 0)
+	synced, stored := map[string][]cache.InformerSynced{}, 0
+	for _, k := range kinds.All() {
+		if k.Virtual {
+			continue
+		}
+		stored++
+		gvr := k.GroupVersion.WithResource(k.Resource)
+		informer, err := typed.ForResource(gvr)
+		if err != nil {
+			t.Errorf("%s: no informer: %v", gvr, err)
+			continue
+		}
+		synced[gvr.String()] = []cache.InformerSynced{informer.Informer().HasSynced, untyped.ForResource(gvr).Informer().HasSynced}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	typed.Start(ctx.Done())
+	untyped.Start(ctx.Done())
+	for gvr, both := range synced {
+		if !cache.WaitForCacheSync(ctx.Done(), both...) {
+			t.Errorf("%s: its informers do not sync", gvr)
+		}
+	}
+	if stored < 35 {
+		t.Errorf("the table has only %d stored kinds", stored)
+	}
+	want := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Data: map[string]string{"a": "b"}}
+	if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, want, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, happenWithin, func() error {
+		_, err := typed.Core().V1().ConfigMaps().Lister().ConfigMaps("default").Get("late")
+		return err
+	})
+}
