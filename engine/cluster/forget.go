@@ -50,9 +50,11 @@ func (x *Index) Reset() {
 	x.fill()
 }
 
-// Size is about how many bytes the Index keeps beside what the cluster itself
-// needs: counters, derived columns, terms and classes. They are not dropped one by one
+// Size is how much the Index keeps beside what the cluster itself needs: about
+// how many bytes, and how many counters, terms and derived columns, each of which has
+// a cost with new classes or with changes of nodes. They are not dropped one by one
 // when nobody asks for them any more; an engine that finds them too many may Reset.
-func (x *Index) Size() int {
-	return x.bytes + 4*len(x.derived)*len(x.Rows) + 500*(len(x.listed)+len(x.owned)+x.classes.count)
+func (x *Index) Size() (bytes, things int) {
+	things = len(x.listed) + len(x.owned) + len(x.derived)
+	return x.bytes + 4*len(x.derived)*len(x.Rows) + 500*(things+x.classes.count), things
 }

@@ -27,18 +27,19 @@ type Engine struct {
 	seed    uint64
 	rules   ruleTable
 
-	epoch    uint64 // of the index, that all below belongs to
-	specs    map[*model.PodSpec]*specShapes
-	shapes   int
-	clock    uint64 // decisions
-	views    []*view
-	room     int // bytes that views may take
-	taken    int
-	keep     int // shapes that are kept
-	tidy     int // bytes of the index at which it is reset
-	tune     tuning
-	scratch  scratch
-	counters Counters
+	epoch  uint64 // of the index, that all below belongs to
+	specs  map[*model.PodSpec]*specShapes
+	shapes int
+	clock  uint64 // decisions
+	views  []*view
+	room   int // bytes that views may take
+	taken  int
+	keep   int // shapes that are kept
+	// The size of the index at which it is reset.
+	tidyBytes, tidyThings int
+	tune                  tuning
+	scratch               scratch
+	counters              Counters
 }
 
 // Counters are how many decisions were made in which way.
@@ -58,15 +59,11 @@ type tuning struct {
 	sets, listed int
 }
 
-// tidyBytes is the size at which an index is reset, unless what it needs is more
-// than a quarter of that.
-const tidyBytes = 256 << 20
-
 // NewEngine makes an engine for a state. The seed decides between nodes of equal
 // total, as in Evaluate.
 func NewEngine(s *cluster.State, p *Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
-		room: 64 << 20, keep: 8192, tidy: tidyBytes, tune: tuning{behind: 60, least: 16, sets: 32, listed: 16}}
+		room: 64 << 20, keep: 8192, tidyBytes: 256 << 20, tidyThings: 8192, tune: tuning{behind: 60, least: 16, sets: 32, listed: 16}}
 	e.rules = tableOf(&p.cfg)
 	e.forget()
 	return e
@@ -97,10 +94,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	e.clock++
 	e.scratch.ahead = e.scratch.ahead[:0]
 	*out = decision.Summary{Counts: out.Counts[:0], Revision: e.state.Revision(), Nodes: e.state.NumNodes()}
-	if e.index.Size() > e.tidy {
-		e.index.Reset()
-		e.tidy = max(tidyBytes, 4*e.index.Size())
-	}
+	e.tidyUp()
 	if !e.covers(pod) {
 		e.plainly(pod, out)
 		return
@@ -120,6 +114,19 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 			e.decideShape(sh, out)
 		}
 	}
+}
+
+// tidyUp resets the index when it has grown far beyond what is needed: rollouts
+// leave behind the counters of selectors that nobody uses any more.
+func (e *Engine) tidyUp() {
+	bytes, things := e.index.Size()
+	if bytes <= e.tidyBytes && things <= e.tidyThings {
+		return
+	}
+	e.index.Reset()
+	bytes, things = e.index.Size()
+	e.tidyBytes = max(e.tidyBytes, 4*bytes)
+	e.tidyThings = max(e.tidyThings, 4*things)
 }
 
 // covers says whether the fast path knows all that matters to the pod, as far

@@ -75,7 +75,7 @@ func newArena(t *testing.T, seed uint64) *arena {
 		ar.engine.keep = 4
 	}
 	if ar.one(8) {
-		ar.engine.tidy = 10000
+		ar.engine.tidyThings = 10
 	}
 	return ar
 }

@@ -9,10 +9,11 @@ import (
 func (e *Engine) enter(sh *shape, pod *model.Pod) {
 	sc := &e.scratch
 	sc.point = tiePoint(e.seed, pod.UID)
-	sc.worth = sc.worth[:0]
+	sc.worth, sc.imaged = sc.worth[:0], false
 	nodes := float64(e.state.NumNodes())
 	for _, name := range sh.images {
 		have, size := e.state.ImageSpread(name)
+		sc.imaged = sc.imaged || have > 0
 		sc.worth = append(sc.worth, int64(float64(float64(size)*(float64(have)/nodes))))
 	}
 }
@@ -25,8 +26,8 @@ func (e *Engine) scan(sh *shape) []bucket {
 	sc.index.clear()
 	sc.buckets, sc.fails = sc.buckets[:0], sc.fails[:0]
 	rows, static := x.Rows, sh.static.Values
-	var v vector
-	at := int32(-1)
+	var v, last vector
+	at, varied := int32(-1), sh.varied || sc.imaged
 	for i := range rows {
 		id, r := cluster.NodeID(i), &rows[i]
 		if !r.Live {
@@ -38,9 +39,11 @@ func (e *Engine) scan(sh *shape) []bucket {
 				continue
 			}
 		}
-		if at < 0 || sh.varied || static[i] != v[slotStatic] { // or else it is the bucket of the last
+		if at < 0 || varied || static[i] != last[slotStatic] { // or else it is the bucket of the last
 			sh.read(id, &v)
-			at = sc.bucketOf(&v, sh.slots)
+			if at < 0 || !v.same(&last, sh.reads) {
+				at, last = sc.bucketOf(&v, sh.reads), v
+			}
 		}
 		b := &sc.buckets[at]
 		b.count++
@@ -56,7 +59,7 @@ func (e *Engine) scan(sh *shape) []bucket {
 }
 
 // bucketOf finds or makes the bucket of a vector.
-func (sc *scratch) bucketOf(v *vector, slots int) int32 {
+func (sc *scratch) bucketOf(v *vector, slots []uint8) int32 {
 	b := sc.index.find(sc.buckets, v, slots)
 	if b < 0 {
 		b = int32(len(sc.buckets))

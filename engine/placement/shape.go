@@ -38,8 +38,9 @@ type shape struct {
 	columns []columnUse
 	fine    []fineUse
 	flagged bool // slotFlags and slotDraw say something
-	varied  bool // anything but slotStatic says something
+	varied  bool // anything but slotStatic and slotImages says something
 	slots   int
+	reads   []uint8 // the slots in use
 	hard    []hardSpread
 	soft    []softTerm
 	strict  bool            // nodes without all keys of soft constraints do not take part

@@ -270,5 +270,15 @@ func (c *compiling) finish() {
 			c.flagged = c.flagged || list[i].slot == 0
 		}
 	}
-	c.varied = c.flagged || c.mask != nil || c.slots > slotFirst
+	c.reads = []uint8{slotStatic}
+	if c.flagged {
+		c.reads = append(c.reads, slotFlags, slotDraw)
+	}
+	for slot := slotFirst; slot < min(c.slots, maxSlots); slot++ {
+		c.reads = append(c.reads, uint8(slot))
+	}
+	c.varied = len(c.reads) > 1
+	if c.mask != nil {
+		c.reads = append(c.reads, slotImages)
+	}
 }

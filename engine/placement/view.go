@@ -131,7 +131,7 @@ func (v *view) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 	sh.read(id, &of)
 	points := sh.points(x, id)
 	b := int32(-1)
-	if old != 0 && old&seatOut == 0 && sh.same(&v.buckets[old.bucket()].of, &of) {
+	if old != 0 && old&seatOut == 0 && of.same(&v.buckets[old.bucket()].of, sh.reads) {
 		if points == old.points() {
 			return
 		}
@@ -142,16 +142,6 @@ func (v *view) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 		b = v.bucketOf(&of)
 	}
 	v.seats[id] = v.join(b, points, ranks[id])
-}
-
-// same compares the slots that the shape uses.
-func (sh *shape) same(a, b *vector) bool {
-	for i := range a[:sh.slots] {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // failOf is the index of a fail.
@@ -205,13 +195,13 @@ func (v *view) join(bucket, points, rank int32) seat {
 
 // bucketOf finds or makes the bucket of a vector.
 func (v *view) bucketOf(of *vector) int32 {
-	b := v.index.find(v.buckets, of, v.owner.slots)
+	b := v.index.find(v.buckets, of, v.owner.reads)
 	if b >= 0 {
 		return b
 	}
 	b = int32(len(v.buckets))
 	v.buckets = append(v.buckets, bucket{of: *of, mask: make([]uint64, v.top/64+1)})
-	v.index.add(v.buckets, v.owner.slots)
+	v.index.add(v.buckets, v.owner.reads)
 	v.bytes += 500 + 4*v.top // with room for the pointers to sets
 	v.empty++
 	return b

@@ -73,6 +73,7 @@ type scratch struct {
 	opened    [][]uint64 // by soft constraint and domain: the clock when it was seen
 	point     uint64     // of the pod, on the circle
 	worth     []int64    // of the shape's images
+	imaged    bool       // some node has one of them
 	sizes     []float64  // of the soft constraints' domains, as weights
 }
 

@@ -16,38 +16,45 @@ func (x *bucketIndex) clear() {
 	x.n = 0
 }
 
-func hashVector(v []int32) uint64 {
-	h := uint64(14695981039346656037)
-	for _, s := range v {
-		h = (h ^ uint64(uint32(s))) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
+// hash mixes the slots in use. Each is multiplied by itself, so that no
+// multiplication waits for another.
+func (v *vector) hash(slots []uint8) uint64 {
+	var h uint64
+	factor := uint64(0x9e3779b97f4a7c15)
+	for _, s := range slots {
+		h += uint64(uint32(v[s])+1) * factor
+		factor += 0x6a09e667f3bcc908
 	}
-	return h
+	return h ^ h>>32
 }
 
-// find returns the bucket of a vector, of which only the first slots count; -1
+// same compares the slots in use.
+func (v *vector) same(o *vector, slots []uint8) bool {
+	for _, s := range slots {
+		if v[s] != o[s] {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns the bucket of a vector, of which only the slots in use count; -1
 // when there is none.
-func (x *bucketIndex) find(buckets []bucket, v *vector, slots int) int32 {
+func (x *bucketIndex) find(buckets []bucket, v *vector, slots []uint8) int32 {
 	if len(x.table) == 0 {
 		return -1
 	}
 	mask := uint64(len(x.table) - 1)
-search:
-	for at := hashVector(v[:slots]) & mask; x.table[at] != 0; at = (at + 1) & mask {
-		b := x.table[at] - 1
-		of := &buckets[b].of
-		for i := range v[:slots] {
-			if v[i] != of[i] {
-				continue search
-			}
+	for at := v.hash(slots) & mask; x.table[at] != 0; at = (at + 1) & mask {
+		if b := x.table[at] - 1; v.same(&buckets[b].of, slots) {
+			return b
 		}
-		return b
 	}
 	return -1
 }
 
 // add enters the last of the buckets.
-func (x *bucketIndex) add(buckets []bucket, slots int) {
+func (x *bucketIndex) add(buckets []bucket, slots []uint8) {
 	if x.n++; 2*x.n > len(x.table) {
 		x.table = make([]int32, max(32, 2*len(x.table)))
 		for b := range buckets {
@@ -58,9 +65,9 @@ func (x *bucketIndex) add(buckets []bucket, slots int) {
 	x.enter(buckets, int32(len(buckets)-1), slots)
 }
 
-func (x *bucketIndex) enter(buckets []bucket, b int32, slots int) {
+func (x *bucketIndex) enter(buckets []bucket, b int32, slots []uint8) {
 	mask := uint64(len(x.table) - 1)
-	at := hashVector(buckets[b].of[:slots]) & mask
+	at := buckets[b].of.hash(slots) & mask
 	for x.table[at] != 0 {
 		at = (at + 1) & mask
 	}
