@@ -41,11 +41,7 @@ func (r *Requests) IsZero() bool {
 }
 
 // Extended says whether a resource name is an extended one (it has a domain
-// that is not kubernetes.io), as opposed to cpu, memory, hugepages-*.
+// that does not end in kubernetes.io), as opposed to cpu, memory, hugepages-*.
 func Extended(name string) bool {
-	domain, _, ok := strings.Cut(name, "/")
-	if !ok || strings.HasPrefix(name, "requests.") {
-		return false
-	}
-	return domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
+	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/") && !strings.HasPrefix(name, "requests.")
 }

@@ -27,7 +27,7 @@ func TestOutcomes(t *testing.T) {
 		"gates come before that":             {pod("p", dying, gated), "gated SchedulingGates: waiting for scheduling gates: [b a]"},
 		"device claims hold it":              {pod("p", claims(model.PodResourceClaim{Name: "c", Claim: "x"})), `gated DynamicResources: could not find ResourceClaim "default/x"`},
 		"templates of them, too": {pod("p", claims(model.PodResourceClaim{Name: "c", Template: "x"})),
-			`gated DynamicResources: spec.resourceClaims: claim "c" of template "x": device claims are not allocated yet`},
+			`gated DynamicResources: pod "default/p": ResourceClaim not created yet`},
 		"so does a group": {pod("p", spec(func(s *model.PodSpec) { s.SchedulingGroup = "g" })),
 			`gated GangScheduling: spec.schedulingGroup: pod group "g": pods of a group are not scheduled yet; remove the field to place the pod by itself`},
 	} {

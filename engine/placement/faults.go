@@ -24,3 +24,13 @@ func (a *attempt) faults(where model.FaultPlace) error {
 	}
 	return errors.New("[" + strings.Join(texts, ", ") + "]")
 }
+
+// firstFault is the first malformed part of a kind, for rules that look no further.
+func (a *attempt) firstFault(where model.FaultPlace) error {
+	for i := range a.pod.Spec.Faults {
+		if f := &a.pod.Spec.Faults[i]; f.Where == where {
+			return errors.New(f.Message)
+		}
+	}
+	return nil
+}

@@ -136,7 +136,7 @@ func (d *domains) least(minDomains int32, value string, delta int64) int64 {
 // topologySpread rejects nodes on which the pod would take a domain further
 // than maxSkew above the emptiest one.
 func (a *attempt) topologySpread() compiled {
-	if err := a.faults(model.FaultSpread); err != nil {
+	if err := a.firstFault(model.FaultSpread); err != nil {
 		return compiled{err: fmt.Errorf("obtaining pod's hard topology spread constraints: %w", err)}
 	}
 	cs := a.constraints(true)

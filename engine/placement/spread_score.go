@@ -23,7 +23,7 @@ type softSpread struct {
 // scoreSpread scores how few matching pods a node's domains have. The more
 // domains a key has, the more each pod weighs.
 func (a *attempt) scoreSpread(feasible []*site) scoring {
-	if err := a.faults(model.FaultSoftSpread); err != nil {
+	if err := a.firstFault(model.FaultSoftSpread); err != nil {
 		return scoring{err: fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)}
 	}
 	cs := a.constraints(false)

@@ -160,7 +160,9 @@ func TestListedDefaultsCanBeHard(t *testing.T) {
 func TestMalformedSpreadSelectorsFailTheAttempt(t *testing.T) {
 	s := world(node("a", zone("z1")), node("b", zone("z2")))
 	fault := func(where model.FaultPlace) podOption {
-		return spec(func(s *model.PodSpec) { s.Faults = []model.Fault{{Where: where, Message: "bad"}} })
+		return spec(func(s *model.PodSpec) {
+			s.Faults = []model.Fault{{Where: where, Message: "bad"}, {Where: where, Message: "worse"}}
+		})
 	}
 	expect(t, "hard", decide(t, s, pod("p", fault(model.FaultSpread))).Error,
 		`running PreFilter plugin "PodTopologySpread": obtaining pod's hard topology spread constraints: bad`)

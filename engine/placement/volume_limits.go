@@ -166,9 +166,20 @@ var migratedProvisioners = map[string]string{
 	"kubernetes.io/portworx-volume": "pxd.portworx.com",
 }
 
-// migratedOn says whether a node handles an in-tree plugin through CSI.
+// migratedOn says whether limits count the volumes of an in-tree plugin as those
+// of a CSI driver. Plugins whose migration is complete do not ask the node, if it
+// has drivers at all; some others were never attached by limits.
 func migratedOn(csi *model.CSINode, plugin string) bool {
-	return csi != nil && slices.Contains(csi.Migrated, plugin)
+	if csi == nil {
+		return false
+	}
+	switch plugin {
+	case "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk", "kubernetes.io/cinder":
+		return true
+	case "kubernetes.io/portworx-volume":
+		return slices.Contains(csi.Migrated, plugin)
+	}
+	return false
 }
 
 func distinct(list []attachment) []attachment {

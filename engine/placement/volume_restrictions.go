@@ -27,8 +27,9 @@ func (a *attempt) volumeRestrictions() compiled {
 		}
 	}
 	disks := a.pod.Spec.Disks
-	if len(disks)+len(exclusive) == 0 {
-		return compiled{}
+	used := func(claim string) bool { return a.userOf(claim, &site{}) != nil }
+	if len(disks) == 0 && !slices.ContainsFunc(exclusive, used) {
+		return compiled{} // as upstream, nominated users are not asked about then
 	}
 	return compiled{judge: func(st *site) decision.Verdict {
 		for i := range disks {

@@ -176,6 +176,10 @@ func TestVolumeRestrictions(t *testing.T) {
 	if got, want := verdicts(decide(t, s, pod("p", uses("c")))), "n1 "+used+"; n2 "+used; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
+	free := stored(world(node("n1"), pod("a", func(p *model.Pod) { p.Nominated = "n1" }, uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
+	if got := verdicts(decide(t, free, pod("p", uses("c")))); got != "" {
+		t.Errorf("a nominated pod keeps the claim that nobody uses: %s", got)
+	}
 	disk := func(kind model.DiskKind, readOnly bool, monitors ...string) podOption {
 		return spec(func(s *model.PodSpec) {
 			s.Disks = []model.Disk{{Kind: kind, ID: "x", ReadOnly: readOnly, Monitors: monitors}}
@@ -194,4 +198,20 @@ func TestVolumeRestrictions(t *testing.T) {
 	f(disk(model.RBDDisk, false, "m1", "m2"), disk(model.RBDDisk, false, "m2", "m3"), true)
 	f(disk(model.RBDDisk, false, "m1"), disk(model.RBDDisk, false, "m3"), false)
 	f(disk(model.ISCSIDisk, false), disk(model.GCEDisk, false), false)
+}
+
+// Limits count the disks of plugins whose migration is complete on every node
+// with drivers; other in-tree volumes have none.
+func TestInTreeVolumesCountAgainstLimits(t *testing.T) {
+	for plugin, want := range map[string]string{
+		"kubernetes.io/gce-pd":          "n1 NodeVolumeLimits (U): node(s) exceed max volume count",
+		"kubernetes.io/portworx-volume": "",
+		"kubernetes.io/vsphere-volume":  "",
+	} {
+		s := stored(world(node("n1")), &model.CSINode{Name: "n1", Drivers: []model.CSINodeDriver{{Name: "d", Limit: 0}}})
+		inline := spec(func(s *model.PodSpec) { s.Inline = []model.CSIVolume{{Driver: "d", Handle: "h", InTree: plugin}} })
+		if got := verdicts(decide(t, s, pod("p", inline))); got != want {
+			t.Errorf("%s: got %q, want %q", plugin, got, want)
+		}
+	}
 }
