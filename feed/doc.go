@@ -12,6 +12,9 @@
 // kinds no order is promised, and the machine needs none; but nothing should be
 // decided before Synced.
 //
+// ResourceClaims are read where discovery says that they are served; nothing
+// waits for them, as a pod is only told by them what holds it.
+//
 // Finished pods are left out by the API server (field selector), and their end
 // arrives as a deletion, as in kube-scheduler.
 package feed

@@ -42,15 +42,28 @@ func New(client kubernetes.Interface) *Feed {
 func (f *Feed) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, k := range f.kinds() {
-		l := &ledger{feed: f, kind: k, uids: map[string]string{}}
-		lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: k.list, WatchFuncWithContext: k.watch}, f.client)
-		r := cache.NewReflectorWithOptions(lw, k.object, l, cache.ReflectorOptions{Name: "feed/" + k.name})
-		wg.Go(func() { r.RunWithContext(ctx) })
+		wg.Go(func() { f.follow(ctx, k) })
+	}
+	for groupVersion, kinds := range f.optional() {
+		for _, k := range kinds {
+			wg.Go(func() {
+				if f.serves(ctx, groupVersion, k.name) {
+					f.follow(ctx, k)
+				}
+			})
+		}
 	}
 	wg.Wait()
 }
 
-// Synced is closed when every kind was listed once.
+// follow lists and watches one kind until the context ends.
+func (f *Feed) follow(ctx context.Context, k kind) {
+	l := &ledger{feed: f, kind: k, uids: map[string]string{}}
+	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: k.list, WatchFuncWithContext: k.watch}, f.client)
+	cache.NewReflectorWithOptions(lw, k.object, l, cache.ReflectorOptions{Name: "feed/" + k.name}).RunWithContext(ctx)
+}
+
+// Synced is closed when every kind but the optional ones was listed once.
 func (f *Feed) Synced() <-chan struct{} { return f.synced }
 
 // Waiting names the kinds that were not listed yet.

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
@@ -74,6 +75,29 @@ func TestListThenWatch(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// Device claims are read where they are served, and elsewhere nobody waits for them.
+func TestDeviceClaimsAreOptional(t *testing.T) {
+	for served, want := range map[bool]string{true: " +*model.ResourceClaim", false: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			client := fake.NewClientset(&resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "1"}})
+			if served {
+				client.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "resourceclaims"}}}}
+			}
+			f := New(client)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { f.Run(ctx); close(done) }()
+			<-f.Synced()
+			synctest.Wait()
+			if got := words(f.Take(nil)); got != want {
+				t.Errorf("served %v: got %q, want %q", served, got, want)
+			}
+			cancel()
+			<-done
+		})
+	}
 }
 
 func TestWhatAListDoesNotHoldWasDeleted(t *testing.T) {

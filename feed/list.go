@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,6 +38,13 @@ func List(ctx context.Context, client kubernetes.Interface) ([]runtime.Object, e
 		{"csidrivers", func() (runtime.Object, error) { return storage.CSIDrivers().List(ctx, all) }},
 		{"csistoragecapacities", func() (runtime.Object, error) { return storage.CSIStorageCapacities("").List(ctx, all) }},
 		{"volumeattachments", func() (runtime.Object, error) { return storage.VolumeAttachments().List(ctx, all) }},
+		{"resourceclaims", func() (runtime.Object, error) {
+			o, err := client.ResourceV1().ResourceClaims("").List(ctx, all)
+			if apierrors.IsNotFound(err) {
+				return &resourcev1.ResourceClaimList{}, nil // not served there
+			}
+			return o, err
+		}},
 	}
 	var out []runtime.Object
 	for _, l := range lists {
