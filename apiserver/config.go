@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
@@ -33,10 +34,7 @@ func newConfig(o Options, set *scheme.Set, backend *store.Backend) *genericapise
 	c.MaxRequestsInFlight = o.MaxRequestsInFlight
 	c.MaxMutatingRequestsInFlight = o.MaxMutatingRequestsInFlight
 	c.EnableIndex = false // serveUnknown answers instead
-	c.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(
-		sets.NewString("watch", "proxy"),
-		sets.NewString("attach", "exec", "proxy", "log", "portforward"),
-	)
+	c.LongRunningFunc = unlimited
 	namer := openapinamer.NewDefinitionNamer(set.External)
 	c.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
 	c.OpenAPIConfig.Info.Title = "Kubernetes"
@@ -44,6 +42,21 @@ func newConfig(o Options, set *scheme.Set, backend *store.Backend) *genericapise
 	c.OpenAPIV3Config.Info.Title = "Kubernetes"
 	c.AddHealthChecks(healthz.NamedCheck("etcd", func(r *http.Request) error { return backend.Check(r.Context()) }))
 	return c
+}
+
+var streams = genericfilters.BasicLongRunningRequestCheck(
+	sets.NewString("watch", "proxy"),
+	sets.NewString("attach", "exec", "proxy", "log", "portforward"),
+)
+
+// unlimited are the requests that take no place among those in flight: streams,
+// which last, and questions after health, whose answer must not be "too busy".
+func unlimited(r *http.Request, info *request.RequestInfo) bool {
+	switch path, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); path {
+	case "healthz", "livez", "readyz":
+		return true
+	}
+	return streams(r, info)
 }
 
 // listen takes the address; a port that is taken is an error with advice.
