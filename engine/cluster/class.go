@@ -15,10 +15,8 @@ type Class struct {
 
 	on map[NodeID]presence
 
-	counters    []*Counter // that match the class, of the first sawCounters
-	sawCounters int
-	terms       []*Term // the same of other pods' terms
-	sawTerms    int
+	counters []*Counter // that the class counts in
+	terms    []*Term    // of other pods, that act on the class
 }
 
 // presence is how many pods of a class a node has.
@@ -38,10 +36,14 @@ func (c *Class) count(id NodeID, deleting bool, sign int32) {
 	}
 }
 
+// manyClasses is how many classes there are before those without pods are dropped.
+const manyClasses = 2048
+
 // classes finds classes by labels.
 type classes struct {
 	keys   map[string]bool // label keys that selectors in use read
 	byHash map[uint64][]*Class
+	byPair map[model.Label][]*Class
 	count  int
 	sweep  int  // drop those without pods when there are more
 	filled bool // pods are counted
@@ -49,8 +51,8 @@ type classes struct {
 
 func (c *classes) init() {
 	c.keys = map[string]bool{}
-	c.byHash = map[uint64][]*Class{}
-	c.count, c.sweep, c.filled = 0, 1<<14, false
+	c.byHash, c.byPair = map[uint64][]*Class{}, map[model.Label][]*Class{}
+	c.count, c.sweep, c.filled = 0, manyClasses, false
 }
 
 // Class returns the class of a pod with these labels.
@@ -76,24 +78,40 @@ func (x *Index) Class(namespace string, labels model.Labels) *Class {
 	if cs.count >= cs.sweep {
 		cs.dropEmpty()
 	}
-	cs.byHash[h] = append(cs.byHash[h], c)
-	cs.count++
+	cs.enter(h, c)
+	x.found.visit(c.Labels, func(k *Counter) {
+		if x.matches(&k.Match, c) {
+			c.counters = append(c.counters, k)
+		}
+	})
+	x.acting.visit(c.Labels, func(t *Term) {
+		if x.acts(&t.Match, c) {
+			c.terms = append(c.terms, t)
+		}
+	})
 	return c
 }
 
 // dropEmpty drops the classes without pods; they are made again when needed.
 func (cs *classes) dropEmpty() {
-	cs.count = 0
-	for h, list := range cs.byHash {
-		list = slices.DeleteFunc(list, func(c *Class) bool { return len(c.on) == 0 })
-		cs.count += len(list)
-		if len(list) == 0 {
-			delete(cs.byHash, h)
-		} else {
-			cs.byHash[h] = list
+	old := cs.byHash
+	cs.byHash, cs.byPair, cs.count = map[uint64][]*Class{}, map[model.Label][]*Class{}, 0
+	for h, list := range old {
+		for _, c := range list {
+			if len(c.on) > 0 {
+				cs.enter(h, c)
+			}
 		}
 	}
-	cs.sweep = max(1<<14, 2*cs.count)
+	cs.sweep = max(manyClasses, 2*cs.count)
+}
+
+func (cs *classes) enter(hash uint64, c *Class) {
+	cs.byHash[hash] = append(cs.byHash[hash], c)
+	for _, l := range c.Labels {
+		cs.byPair[l] = append(cs.byPair[l], c)
+	}
+	cs.count++
 }
 
 // project says whether labels, without the keys that are not in use, are want.
@@ -153,26 +171,7 @@ func (x *Index) addKeys(fresh []string) {
 	}
 }
 
-// countersOf are the counters that the pods of a class count in.
-func (x *Index) countersOf(cl *Class) []*Counter {
-	for _, c := range x.listed[cl.sawCounters:] {
-		if x.matches(&c.Match, cl) {
-			cl.counters = append(cl.counters, c)
-		}
-	}
-	cl.sawCounters = len(x.listed)
-	return cl.counters
-}
-
 // TermsOn are the terms of other pods that match pods of the class: their
 // required anti-affinity, required affinity and preferences. Terms without an
 // owner may be among them. The slice grows as terms come; what was in it stays.
-func (x *Index) TermsOn(cl *Class) []*Term {
-	for _, t := range x.owned[cl.sawTerms:] {
-		if x.acts(&t.Match, cl) {
-			cl.terms = append(cl.terms, t)
-		}
-	}
-	cl.sawTerms = len(x.owned)
-	return cl.terms
-}
+func (x *Index) TermsOn(cl *Class) []*Term { return cl.terms }

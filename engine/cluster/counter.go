@@ -46,6 +46,8 @@ func (x *Index) Counter(name, key string, eligible *Derived, m Matcher, minimum 
 		c = x.newCounter(key, eligible, m)
 		x.counters[name] = c
 		x.listed = append(x.listed, c)
+		pairs, loose := demands(m.Terms)
+		x.found.add(c, pairs, loose)
 	}
 	if minimum && !c.minimum {
 		c.minimum = true
@@ -61,19 +63,18 @@ func (x *Index) newCounter(key string, eligible *Derived, m Matcher) *Counter {
 		x.use(&m.Terms[i])
 	}
 	c := &Counter{Match: m, Column: x.Column(key), Eligible: eligible, index: x}
-	for _, list := range x.classes.byHash {
-		for _, cl := range list {
-			if len(cl.on) == 0 || !x.matches(&m, cl) {
-				continue
-			}
-			for id, n := range cl.on { // sums; the order does not matter
-				if !m.SkipDeleting {
-					n.live += n.deleting
-				}
-				c.add(id, n.live)
-			}
+	x.visitClasses(m.Terms, func(cl *Class) {
+		if !x.matches(&m, cl) {
+			return
 		}
-	}
+		cl.counters = append(cl.counters, c)
+		for id, n := range cl.on { // sums; the order does not matter
+			if !m.SkipDeleting {
+				n.live += n.deleting
+			}
+			c.add(id, n.live)
+		}
+	})
 	return c
 }
 

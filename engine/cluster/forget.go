@@ -43,7 +43,8 @@ func (x *Index) Reset() {
 	x.Epoch++
 	x.derived = map[string]*Derived{}
 	x.counters, x.listed = map[string]*Counter{}, nil
-	x.terms, x.owned = map[string]*Term{}, nil
+	x.terms = map[string]*Term{}
+	x.found, x.acting = registry[*Counter]{}, registry[*Term]{}
 	x.specs = map[*model.PodSpec]*specTerms{}
 	x.spaceSelectors, x.bytes = false, 0
 	x.classes.init()
@@ -55,6 +56,6 @@ func (x *Index) Reset() {
 // a cost with new classes or with changes of nodes. They are not dropped one by one
 // when nobody asks for them any more; an engine that finds them too many may Reset.
 func (x *Index) Size() (bytes, things int) {
-	things = len(x.listed) + len(x.owned) + len(x.derived)
+	things = len(x.listed) + len(x.terms) + len(x.derived)
 	return x.bytes + 4*len(x.derived)*len(x.Rows) + 500*(things+x.classes.count), things
 }

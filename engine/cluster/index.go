@@ -29,7 +29,8 @@ type Index struct {
 	counters map[string]*Counter
 	listed   []*Counter // those of counters, oldest first
 	terms    map[string]*Term
-	owned    []*Term // those of terms, oldest first
+	found    registry[*Counter]
+	acting   registry[*Term]
 	specs    map[*model.PodSpec]*specTerms
 	classes  classes
 	// spaceSelectors: some matcher reads the labels of namespaces.
@@ -252,7 +253,7 @@ func (x *Index) podRemoved(n *NodeInfo, p *model.Pod) {
 func (x *Index) countPod(id NodeID, p *model.Pod, sign int32) {
 	cl := x.Class(p.Namespace, p.Labels)
 	cl.count(id, p.Deleting, sign)
-	for _, c := range x.countersOf(cl) {
+	for _, c := range cl.counters {
 		if !p.Deleting || !c.Match.SkipDeleting {
 			c.addAt(id, sign)
 		}

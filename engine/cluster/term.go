@@ -87,7 +87,14 @@ func (x *Index) term(kind TermKind, weight int32, pt *model.PodTerm) *Term {
 		x.use(&m)
 		t = &Term{Kind: kind, Weight: weight, Match: m, Counter: Counter{Column: x.Column(pt.TopologyKey), index: x}}
 		x.terms[string(b)] = t
-		x.owned = append(x.owned, t)
+		one := []MatchTerm{m}
+		pairs, loose := demands(one)
+		x.acting.add(t, pairs, loose)
+		x.visitClasses(one, func(cl *Class) {
+			if x.acts(&t.Match, cl) {
+				cl.terms = append(cl.terms, t)
+			}
+		})
 	}
 	return t
 }
