@@ -36,9 +36,6 @@ func (c *Class) count(id NodeID, deleting bool, sign int32) {
 	}
 }
 
-// manyClasses is how many classes there are before those without pods are dropped.
-const manyClasses = 2048
-
 // classes finds classes by labels.
 type classes struct {
 	keys   map[string]bool // label keys that selectors in use read
@@ -46,13 +43,15 @@ type classes struct {
 	byPair map[model.Label][]*Class
 	count  int
 	sweep  int  // drop those without pods when there are more
+	many   int  // the least of sweep
 	filled bool // pods are counted
 }
 
 func (c *classes) init() {
 	c.keys = map[string]bool{}
 	c.byHash, c.byPair = map[uint64][]*Class{}, map[model.Label][]*Class{}
-	c.count, c.sweep, c.filled = 0, manyClasses, false
+	c.many = max(c.many, 1)
+	c.count, c.sweep, c.filled = 0, c.many, false
 }
 
 // Class returns the class of a pod with these labels.
@@ -103,7 +102,7 @@ func (cs *classes) dropEmpty() {
 			}
 		}
 	}
-	cs.sweep = max(manyClasses, 2*cs.count)
+	cs.sweep = max(cs.many, 2*cs.count)
 }
 
 func (cs *classes) enter(hash uint64, c *Class) {

@@ -69,6 +69,7 @@ func (s *State) Index() *Index {
 		specs: map[*model.PodSpec]*specTerms{}, groups: map[string]uint64{},
 	}
 	x.taints.ids = map[string]int32{}
+	x.classes.many = 2048
 	x.classes.init()
 	x.limits = limits{fineDomains: 64, fineNodes: 128, manyDomains: 192}
 	x.keep = 4096

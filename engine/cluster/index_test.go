@@ -305,6 +305,7 @@ func TestIndexTwin(t *testing.T) {
 		x := v.s.Index()
 		x.limits = limits{fineDomains: 1 + g.IntN(4), fineNodes: 1 + g.IntN(4), manyDomains: g.IntN(4)}
 		x.keep = 1 + g.IntN(100)
+		x.classes.many, x.classes.sweep = 4, 4
 		var defs []counterDef
 		r, statics := reader{}, map[NodeID]string{}
 		for range 250 {
