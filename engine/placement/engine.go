@@ -134,7 +134,7 @@ func (e *Engine) tidyUp() {
 func (e *Engine) covers(pod *model.Pod) bool {
 	s := pod.Spec
 	return e.rules.covered && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.cfg.Name &&
-		len(s.Claims) == 0 && len(s.Disks) == 0 && len(s.Faults) == 0 && len(s.Features) == 0 &&
+		len(s.Claims)+len(s.Disks)+len(s.Inline) == 0 && len(s.Faults) == 0 && len(s.Features) == 0 &&
 		len(s.Gates) == 0 && len(s.ResourceClaims) == 0 && s.SchedulingGroup == "" && e.state.NumNodes() > 0
 }
 
