@@ -7,7 +7,7 @@ import (
 )
 
 // Nominated are the pods that take no room yet and are nominated to a node,
-// sorted by namespace and name; not those behind a scheduling gate. The slice must not be changed.
+// sorted by namespace and name; not those that are held. The slice must not be changed.
 func (s *State) Nominated(id NodeID) []*model.Pod {
 	if s.nominated.len() == 0 {
 		return nil
@@ -58,9 +58,10 @@ func (s *State) AppendNominatedNodes(to []NodeID) []NodeID {
 func (s *State) NominatedNodes() []string { return s.nominated.keys() }
 
 // holdsRoom says whether a pod counts on the node that it is nominated to. One
-// behind a scheduling gate does not, as nobody is going to place it.
+// that is held by a scheduling gate or a device claim does not, as nobody is
+// going to place it.
 func holdsRoom(p *model.Pod) bool {
-	return p != nil && p.Nominated != "" && p.NodeName == "" && !p.Finished() && len(p.Spec.Gates) == 0
+	return p != nil && p.Nominated != "" && p.NodeName == "" && !p.Finished() && len(p.Spec.Gates)+len(p.Spec.ResourceClaims) == 0
 }
 
 func (s *State) nominate(p *model.Pod) {

@@ -88,6 +88,19 @@ func (a *attempt) matching(c *constraint, pods []*model.Pod) int64 {
 	return n
 }
 
+// selecting counts pods that come or go on trial. As upstream, and other than with
+// matching, it does not matter then whether they are on their way out, and a selector
+// that matches everything counts.
+func (a *attempt) selecting(c *constraint, pods []*model.Pod) int64 {
+	var n int64
+	for _, p := range pods {
+		if p.Namespace == a.pod.Namespace && c.selector.Matches(p.Labels) {
+			n++
+		}
+	}
+	return n
+}
+
 func hasAllKeys(cs []constraint, n *model.Node) bool {
 	for i := range cs {
 		if _, ok := n.Labels.Get(cs[i].TopologyKey); !ok {
@@ -137,7 +150,7 @@ func (d *domains) least(minDomains int32, value string, delta int64) int64 {
 // than maxSkew above the emptiest one.
 func (a *attempt) topologySpread() compiled {
 	if err := a.firstFault(model.FaultSpread); err != nil {
-		return compiled{err: fmt.Errorf("obtaining pod's hard topology spread constraints: %w", err)}
+		return compiled{err: fmt.Errorf("get constraints from pod: obtaining pod's hard topology spread constraints: %w", err)}
 	}
 	cs := a.constraints(true)
 	if len(cs) == 0 {
@@ -169,7 +182,7 @@ func (a *attempt) judgeSpread(cs []constraint, all []domains, st *site) decision
 		}
 		var delta int64
 		if (len(st.added) > 0 || len(st.removed) > 0) && complete && a.counts(c, st.node) {
-			delta = a.matching(c, st.added) - a.matching(c, st.removed)
+			delta = a.selecting(c, st.added) - a.selecting(c, st.removed)
 		}
 		count := delta
 		if i, ok := d.at[value]; ok {

@@ -165,7 +165,32 @@ func TestMalformedSpreadSelectorsFailTheAttempt(t *testing.T) {
 		})
 	}
 	expect(t, "hard", decide(t, s, pod("p", fault(model.FaultSpread))).Error,
-		`running PreFilter plugin "PodTopologySpread": obtaining pod's hard topology spread constraints: bad`)
+		`running PreFilter plugin "PodTopologySpread": get constraints from pod: obtaining pod's hard topology spread constraints: bad`)
 	expect(t, "soft", decide(t, s, pod("p", fault(model.FaultSoftSpread))).Error,
 		`running PreScore plugin "PodTopologySpread": calculating preScoreState: obtaining pod's soft topology spread constraints: bad`)
+}
+
+func TestNominatedPodsCountInSpreadAsTheyAre(t *testing.T) {
+	hard := func(sel *model.Selector) podOption {
+		return spec(func(s *model.PodSpec) {
+			s.Spread = []model.SpreadConstraint{{TopologyKey: HostnameKey, MaxSkew: 1, MinDomains: 1, Hard: true, Selector: sel}}
+		})
+	}
+	nominated := func(p *model.Pod) { p.Nominated = "a" }
+	const full = "a PodTopologySpread (U): node(s) didn't match pod topology spread constraints"
+	for name, tt := range map[string]struct {
+		other *model.Pod
+		sel   *model.Selector
+		want  string
+	}{
+		"on its way out": {pod("q", app("web"), nominated, func(p *model.Pod) { p.Deleting = true }), matches("app", "web"), full},
+		"any pod":        {pod("q", app("web"), nominated), &model.Selector{}, full},
+		"another":        {pod("q", app("db"), nominated), matches("app", "web"), ""},
+		"held by a gate": {pod("q", app("web"), nominated, spec(func(s *model.PodSpec) { s.Gates = []string{"g"} })), matches("app", "web"), ""},
+		"held by a device claim": {pod("q", app("web"), nominated, spec(func(s *model.PodSpec) { s.ResourceClaims = []model.PodResourceClaim{{Claim: "c"}} })),
+			matches("app", "web"), ""},
+	} {
+		s := world(node("a"), node("b"), tt.other)
+		expect(t, name, verdicts(decide(t, s, pod("p", app("web"), hard(tt.sel)))), tt.want)
+	}
 }

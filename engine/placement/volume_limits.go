@@ -170,14 +170,9 @@ var migratedProvisioners = map[string]string{
 // of a CSI driver. Plugins whose migration is complete do not ask the node, if it
 // has drivers at all; some others were never attached by limits.
 func migratedOn(csi *model.CSINode, plugin string) bool {
-	if csi == nil {
-		return false
-	}
 	switch plugin {
-	case "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk", "kubernetes.io/cinder":
-		return true
-	case "kubernetes.io/portworx-volume":
-		return slices.Contains(csi.Migrated, plugin)
+	case "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk", "kubernetes.io/cinder", "kubernetes.io/portworx-volume":
+		return csi != nil
 	}
 	return false
 }

@@ -204,9 +204,8 @@ func TestVolumeRestrictions(t *testing.T) {
 // with drivers; other in-tree volumes have none.
 func TestInTreeVolumesCountAgainstLimits(t *testing.T) {
 	for plugin, want := range map[string]string{
-		"kubernetes.io/gce-pd":          "n1 NodeVolumeLimits (U): node(s) exceed max volume count",
-		"kubernetes.io/portworx-volume": "",
-		"kubernetes.io/vsphere-volume":  "",
+		"kubernetes.io/gce-pd":         "n1 NodeVolumeLimits (U): node(s) exceed max volume count",
+		"kubernetes.io/vsphere-volume": "",
 	} {
 		s := stored(world(node("n1")), &model.CSINode{Name: "n1", Drivers: []model.CSINodeDriver{{Name: "d", Limit: 0}}})
 		inline := spec(func(s *model.PodSpec) { s.Inline = []model.CSIVolume{{Driver: "d", Handle: "h", InTree: plugin}} })

@@ -11,22 +11,23 @@ import (
 // The in-tree plugins that a CSI driver stands in for. The handles need not be
 // those of the driver byte for byte: they tell volumes apart.
 const (
-	pluginGCE     = "kubernetes.io/gce-pd"
-	pluginEBS     = "kubernetes.io/aws-ebs"
-	pluginAzure   = "kubernetes.io/azure-disk"
-	pluginCinder  = "kubernetes.io/cinder"
-	pluginVSphere = "kubernetes.io/vsphere-volume"
+	pluginGCE      = "kubernetes.io/gce-pd"
+	pluginEBS      = "kubernetes.io/aws-ebs"
+	pluginAzure    = "kubernetes.io/azure-disk"
+	pluginCinder   = "kubernetes.io/cinder"
+	pluginVSphere  = "kubernetes.io/vsphere-volume"
+	pluginPortworx = "kubernetes.io/portworx-volume"
 )
 
 // migratedDrivers are the drivers that stand in for in-tree plugins.
 var migratedDrivers = map[string]string{
-	pluginGCE:                       "pd.csi.storage.gke.io",
-	pluginEBS:                       "ebs.csi.aws.com",
-	pluginAzure:                     "disk.csi.azure.com",
-	"kubernetes.io/azure-file":      "file.csi.azure.com",
-	pluginCinder:                    "cinder.csi.openstack.org",
-	pluginVSphere:                   "csi.vsphere.vmware.com",
-	"kubernetes.io/portworx-volume": "pxd.portworx.com",
+	pluginGCE:                  "pd.csi.storage.gke.io",
+	pluginEBS:                  "ebs.csi.aws.com",
+	pluginAzure:                "disk.csi.azure.com",
+	"kubernetes.io/azure-file": "file.csi.azure.com",
+	pluginCinder:               "cinder.csi.openstack.org",
+	pluginVSphere:              "csi.vsphere.vmware.com",
+	pluginPortworx:             "pxd.portworx.com",
 }
 
 func migrated(plugin, handle string) model.CSIVolume {
@@ -46,6 +47,8 @@ func inlineCSI(v *corev1.VolumeSource) model.CSIVolume {
 		return migrated(pluginCinder, v.Cinder.VolumeID)
 	case v.VsphereVolume != nil:
 		return migrated(pluginVSphere, v.VsphereVolume.VolumePath)
+	case v.PortworxVolume != nil:
+		return migrated(pluginPortworx, v.PortworxVolume.VolumeID)
 	}
 	return model.CSIVolume{}
 }
@@ -66,7 +69,7 @@ func volumeCSI(v *corev1.PersistentVolumeSource) model.CSIVolume {
 	case v.VsphereVolume != nil:
 		return migrated(pluginVSphere, v.VsphereVolume.VolumePath)
 	case v.PortworxVolume != nil:
-		return migrated("kubernetes.io/portworx-volume", v.PortworxVolume.VolumeID)
+		return migrated(pluginPortworx, v.PortworxVolume.VolumeID)
 	}
 	return model.CSIVolume{}
 }
