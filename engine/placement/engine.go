@@ -16,8 +16,8 @@ import (
 // a whole group of them. Normalisation, minima and domain verdicts are computed
 // from the buckets at each decision, so there is nothing that could drift.
 //
-// What the fast path does not cover goes to the plain path: volumes, malformed
-// parts, nominated pods where more than room and ports is at stake, and profiles whose
+// What the fast path does not cover goes to the plain path: volumes that refuse
+// all nodes at once, malformed parts, nominated pods where more than room and ports is at stake, and profiles whose
 // rules stand in an order of their own.
 // An Engine belongs to one State and is used by whoever owns that.
 type Engine struct {
@@ -44,7 +44,7 @@ type Engine struct {
 
 // Counters are how many decisions were made in which way.
 type Counters struct {
-	Plain, Narrow, Nominated, Scanned, Viewed, Built int
+	Plain, Narrow, Nominated, Stored, Scanned, Viewed, Built int
 }
 
 // tuning is when to do what; it changes the cost of decisions, not decisions.
@@ -92,7 +92,8 @@ func (e *Engine) Gate(pod *model.Pod) *decision.Verdict { return e.profile.Gate(
 // the room that out.Counts has.
 func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	e.clock++
-	e.scratch.ahead = e.scratch.ahead[:0]
+	sc := &e.scratch
+	sc.ahead, sc.stored, sc.refused.Counts = sc.ahead[:0], sc.stored[:0], sc.refused.Counts[:0]
 	*out = decision.Summary{Counts: out.Counts[:0], Revision: e.state.Revision(), Nodes: e.state.NumNodes()}
 	e.tidyUp()
 	if !e.covers(pod) {
@@ -101,7 +102,10 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	}
 	sh := e.shapeOf(pod)
 	ahead := e.state.AnyAhead(pod.UID, pod.Spec.Priority)
+	stored := hasVolumes(pod.Spec)
 	switch {
+	case stored && (ahead || sh.narrowed || pod.Nominated != "" || !e.compileVolumes(pod)):
+		e.plainly(pod, out)
 	case sh.plain || sh.odd() || ahead && !e.simplyAhead(sh, pod):
 		e.plainly(pod, out)
 	case sh.narrowed && pod.Nominated != "":
@@ -110,7 +114,9 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 		e.decideNarrow(sh, pod, out)
 	default:
 		e.enter(sh, pod)
-		if !e.decideNominated(sh, pod, out) {
+		if stored {
+			e.decideStored(sh, out)
+		} else if !e.decideNominated(sh, pod, out) {
 			e.decideShape(sh, out)
 		}
 	}
@@ -134,7 +140,7 @@ func (e *Engine) tidyUp() {
 func (e *Engine) covers(pod *model.Pod) bool {
 	s := pod.Spec
 	return e.rules.covered && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.cfg.Name &&
-		len(s.Claims)+len(s.Disks)+len(s.Inline) == 0 && len(s.Faults) == 0 && len(s.Features) == 0 &&
+		len(s.Faults) == 0 && len(s.Features) == 0 &&
 		len(s.Gates) == 0 && len(s.ResourceClaims) == 0 && s.SchedulingGroup == "" && e.state.NumNodes() > 0
 }
 

@@ -48,6 +48,9 @@ func newArena(t *testing.T, seed uint64) *arena {
 		ar.specs = append(ar.specs, s)
 	}
 	ar.state.UpsertNamespace(model.Namespace{Name: "x", Labels: model.Labels{{Key: "team", Value: "a"}}})
+	for range 12 {
+		ar.storage(ar.state)
+	}
 	for range ar.IntN(20) {
 		ar.place(ar.pod(), fmt.Sprint("node", ar.IntN(ar.nodes)))
 	}
@@ -245,7 +248,9 @@ func (ar *arena) changeNode() {
 
 // changeOther changes groups, namespaces and nominations.
 func (ar *arena) changeOther() {
-	switch ar.IntN(9) {
+	switch ar.IntN(10) {
+	case 9:
+		ar.storage(ar.state)
 	case 0:
 		ar.state.UpsertNamespace(model.Namespace{Name: ar.pick("x", "y"), Labels: model.Labels{{Key: "team", Value: ar.pick("a", "b")}}})
 	case 1:
@@ -347,7 +352,7 @@ func TestFastEqualsPlain(t *testing.T) {
 			ar.step()
 		}
 		c := ar.engine.counters
-		all.Plain, all.Narrow, all.Scanned = all.Plain+c.Plain, all.Narrow+c.Narrow, all.Scanned+c.Scanned
+		all.Plain, all.Narrow, all.Scanned, all.Stored = all.Plain+c.Plain, all.Narrow+c.Narrow, all.Scanned+c.Scanned, all.Stored+c.Stored
 		all.Viewed, all.Built, all.Nominated = all.Viewed+c.Viewed, all.Built+c.Built, all.Nominated+c.Nominated
 		asked, full = asked+ar.asked, full+ar.full
 	}

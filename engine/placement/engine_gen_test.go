@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
@@ -132,6 +133,7 @@ func (d draw) spec() *model.PodSpec {
 	if d.one(8) {
 		s.ScoringSelf = &model.Requests{MilliCPU: 700, Memory: 1 << 28}
 	}
+	d.volumes(s)
 	d.nodePart(s)
 	for d.one(10) {
 		s.Ports = append(s.Ports, model.HostPort{IP: d.pick("0.0.0.0", "10.0.0.1"), Protocol: "TCP", Port: int32((80 + d.IntN(2)) * min(1, d.IntN(9)))})
@@ -231,4 +233,55 @@ func (d draw) config() Config {
 		c.Filter = []decision.Rule{decision.NodeResourcesFit, decision.TaintToleration}
 	}
 	return c
+}
+
+func (d draw) volumes(s *model.PodSpec) {
+	if !d.one(6) {
+		return
+	}
+	for d.one(2) {
+		s.Claims = append(s.Claims, model.PodClaim{Volume: "v", Claim: d.pick("data", "logs", "made", "bound", "bound", "none"), Ephemeral: d.one(20)})
+	}
+	for d.one(3) {
+		s.Disks = append(s.Disks, model.Disk{Kind: model.GCEDisk, ID: d.pick("d1", "d2"), ReadOnly: d.one(2)})
+	}
+	for d.one(3) {
+		s.Inline = append(s.Inline, model.CSIVolume{Driver: "csi.x", Handle: d.pick("h1", "h2", "h3"), InTree: d.pick("", "kubernetes.io/x")})
+	}
+}
+
+// storage puts a volume, a claim and a driver into a state.
+func (d draw) storage(s *cluster.State) {
+	zone := model.NodeTerm{Labels: []model.Requirement{{Key: zoneKey, Op: model.In, Values: []string{d.pick("a", "b")}}}}
+	pv := &model.PersistentVolume{Name: d.pick("pv1", "pv2", "pv3"), Class: "local", Capacity: int64(5 + d.IntN(10)), Modes: model.ReadWriteOnce | model.ReadWriteOncePod, Phase: "Available"}
+	if d.one(2) {
+		pv.Affinity = &model.NodeAffine{Terms: []model.NodeTerm{zone}}
+	}
+	if d.one(4) {
+		pv.Labels = model.Labels{{Key: zoneKey, Value: d.pick("a", "b")}}
+	}
+	if d.one(2) {
+		pv.CSI = model.CSIVolume{Driver: "csi.x", Handle: pv.Name}
+	}
+	s.UpsertPV(pv)
+	s.UpsertStorageClass(&model.StorageClass{Name: "local", Provisioner: noProvisioner, WaitForFirstConsumer: true})
+	made := &model.StorageClass{Name: "made", Provisioner: "csi.x", WaitForFirstConsumer: true}
+	if d.one(2) {
+		made.Topologies = []model.NodeTerm{zone}
+	}
+	s.UpsertStorageClass(made)
+	class := d.pick("local", "made")
+	name := d.pick("data", "logs", "made", "bound")
+	c := &model.PersistentVolumeClaim{Namespace: d.pick("x", "x", "y"), Name: name, UID: name, Class: &class, Request: int64(d.IntN(12)),
+		Modes: []model.AccessModes{model.ReadWriteOnce, model.ReadWriteOncePod}[d.IntN(2)], Lost: d.one(20)}
+	if name == "bound" {
+		c.Volume, c.Bound = d.pick("pv1", "pv2", "pv3"), !d.one(8)
+	}
+	s.UpsertPVC(c)
+	csi := &model.CSINode{Name: fmt.Sprint("node", d.IntN(12)), Migrated: []string{"kubernetes.io/x"}}
+	if !d.one(4) {
+		csi.Drivers = []model.CSINodeDriver{{Name: "csi.x", Limit: int64(d.IntN(4) - 1)}}
+	}
+	s.UpsertCSINode(csi)
+	s.UpsertCSIDriver(&model.CSIDriver{Name: "csi.x", StorageCapacity: d.one(4), PreventPodSchedulingIfMissing: d.one(3)})
 }

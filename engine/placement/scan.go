@@ -39,6 +39,9 @@ func (e *Engine) scan(sh *shape) []bucket {
 				continue
 			}
 		}
+		if len(sc.stored) > 0 && !e.judgeStored(id) {
+			continue
+		}
 		if at < 0 || varied || static[i] != last[slotStatic] { // or else it is the bucket of the last
 			sh.read(id, &v)
 			if at < 0 || !v.same(&last, sh.reads) {

@@ -1,6 +1,9 @@
 package placement
 
-import "github.com/berthproject/berth/engine/cluster"
+import (
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+)
 
 // bucket is the nodes of one vector that are not out by themselves.
 type bucket struct {
@@ -66,6 +69,8 @@ type scratch struct {
 	index     bucketIndex
 	buckets   []bucket
 	fails     []failCount
+	stored    []filter         // volume rules
+	refused   decision.Summary // by them
 	one       [1]bucket
 	ahead     []aheadFail
 	nominated []cluster.NodeID

@@ -27,6 +27,10 @@ func (e *Engine) explain(sh *shape, fails []failCount, buckets []bucket, out *de
 			sh.tellFail(f, out)
 		}
 	}
+	for i := range e.scratch.refused.Counts {
+		c := &e.scratch.refused.Counts[i]
+		tell(out, c.Rule, c.Code, c.Reason.Why, c.Reason.Subject, c.Nodes)
+	}
 	var byVerdict [numVerdicts]int
 	for i := range buckets {
 		if b := &buckets[i]; b.count > 0 {
