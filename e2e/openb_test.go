@@ -74,6 +74,24 @@ func TestOpenB(t *testing.T) {
 	})
 }
 
+// TestLoadForPeople: lists in the format of OpenB, the progress to a person told
+// in text.
+func TestLoadForPeople(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	nodes := h.write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nplain,4000,8192,0,\nfast,8000,16384,2,T4\n")
+	pods := h.write("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\na,1000,1024,0,0,,LS\nb,1000,1024,1,500,T4|P100,BE\nc,1000,1024,2,1000,T4,LS\nd,1000,1024,1,1000,V100,LS\n")
+	c := h.up("--openb-nodes", nodes)
+	r := h.run("load", "--kubeconfig", c.kubeconfig, "--openb-pods", pods, "--rate", "20")
+	if r.code != 0 {
+		t.Fatal(r)
+	}
+	has(t, r.stdout, "4 pods of "+pods, "assumed:", "devices are whole", "2 placed, 2 pending", "1  0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector.",
+		"1  0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.", "RESOURCE", "nvidia.com/gpu  1", "50%")
+	has(t, c.must("get", "pod", "b", "-o", "wide"), "fast")
+	has(t, c.explain("default/d"), "fits 0 of 2 nodes", "NodeAffinity rejects 2 nodes")
+}
+
 // summaryHolds compares a summary with a recount.
 func summaryHolds(t *testing.T, s summary, pods []corev1.Pod, accounts map[string]*account) {
 	placed, messages := 0, map[string]int{}
