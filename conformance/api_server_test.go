@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,10 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/berthproject/berth/internal/testkit"
 )
 
 // apiServer is a running `berth server` and a client of it.
@@ -41,7 +40,7 @@ type servers struct {
 }
 
 func newServers(t *testing.T) *servers {
-	return &servers{binary: sync.OnceValue(func() string { return buildBerth(t) })}
+	return &servers{binary: func() string { return testkit.Binary(t) }}
 }
 
 // plain is a server on its embedded store.
@@ -88,29 +87,9 @@ func atExit(f func()) {
 	processes.stop = append(processes.stop, f)
 }
 
-// buildBerth builds the command to a place that is the same on every run, so
-// that an unchanged one is not linked again.
-func buildBerth(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("berth-conformance-%d", os.Getuid()))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	lock, err := fileutil.LockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close()
-	binary := filepath.Join(dir, "berth")
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "../cmd/berth").CombinedOutput()
-	if err != nil {
-		t.Fatalf("building ./cmd/berth: %v\n%s", err, out)
-	}
-	return binary
-}
-
 // startServer runs `berth server` in a fresh data directory as the recordings
-// were made: without service accounts, and without Berth's own warnings.
+// were made: without service accounts, and with all that Berth does better on
+// purpose switched off.
 func startServer(t *testing.T, binary string, more ...string) *apiServer {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "berth-api")
@@ -118,8 +97,8 @@ func startServer(t *testing.T, binary string, more ...string) *apiServer {
 		t.Fatal(err)
 	}
 	atExit(func() { _ = os.RemoveAll(dir) })
-	address := freeAddress(t)
-	args := append([]string{"server", "--data-dir", dir, "--listen", address, "--stored-only-warnings=false", "--disable-admission-plugins", "ServiceAccount"}, more...)
+	address := testkit.FreeAddress(t)
+	args := append([]string{"server", "--data-dir", dir, "--listen", address, "--stored-only-warnings=false", "--strict-resource-versions=false", "--disable-admission-plugins", "ServiceAccount"}, more...)
 	cmd := exec.Command(binary, args...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -136,16 +115,6 @@ func startServer(t *testing.T, binary string, more ...string) *apiServer {
 		}
 	})
 	return connect(t, filepath.Join(dir, "kubeconfig"), exited)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // connect waits for the kubeconfig and for /readyz.
@@ -206,7 +175,7 @@ func startEtcd(t *testing.T) (string, *clientv3.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, peer := mustURL(t, "http://"+freeAddress(t)), mustURL(t, "http://"+freeAddress(t))
+	client, peer := mustURL(t, "http://"+testkit.FreeAddress(t)), mustURL(t, "http://"+testkit.FreeAddress(t))
 	cfg := embed.NewConfig()
 	cfg.Dir, cfg.LogLevel = dir, "error"
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
