@@ -30,6 +30,9 @@ type Options struct {
 	MaxRequestsInFlight, MaxMutatingRequestsInFlight int
 	// StoredOnlyWarnings answers creates of kinds that nothing acts on yet with a Warning.
 	StoredOnlyWarnings bool
+	// StrictVersions answers resource versions that are no numbers with 400 or 422
+	// in watches and updates, too, where kube-apiserver answers 500.
+	StrictVersions bool
 }
 
 // DefaultOptions are those of `berth server` without flags.
@@ -41,6 +44,7 @@ func DefaultOptions() Options {
 		MaxRequestsInFlight:         400,
 		MaxMutatingRequestsInFlight: 200,
 		StoredOnlyWarnings:          true,
+		StrictVersions:              true,
 	}
 }
 

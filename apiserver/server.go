@@ -125,7 +125,8 @@ func (s *Server) assemble(ctx context.Context) error {
 		return err
 	}
 	s.loopback.set(s.generic.Handler)
-	made, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStored: s.options.StoredOnlyWarnings}, s.virtual)
+	made, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStored: s.options.StoredOnlyWarnings,
+		StrictVersions: s.options.StrictVersions}, s.virtual)
 	if err != nil {
 		return err
 	}

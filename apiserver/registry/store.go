@@ -22,7 +22,8 @@ import (
 // REST serves the main resource of a kind.
 type REST struct {
 	*genericregistry.Store
-	kind kinds.Kind
+	kind           kinds.Kind
+	strictVersions bool
 }
 
 var (
@@ -62,6 +63,9 @@ type Config struct {
 	Typer runtime.ObjectTyper
 	// WarnStored answers creates of kinds that nothing acts on with a warning.
 	WarnStored bool
+	// StrictVersions refuses resource versions that are no numbers as the
+	// caller's mistake wherever they stand.
+	StrictVersions bool
 }
 
 // New makes the storage of a kind that owns its store.
@@ -96,7 +100,7 @@ func New(kind kinds.Kind, c Config) (*REST, error) {
 			return nil, fmt.Errorf("store of %s: %w", resource, err)
 		}
 	}
-	return &REST{Store: store, kind: kind}, nil
+	return &REST{Store: store, kind: kind, strictVersions: c.StrictVersions}, nil
 }
 
 // NewView makes the storage of a kind that shares the store of another one,
@@ -112,10 +116,10 @@ func (r *REST) Subresources(c Config, of func(schema.GroupResource) *genericregi
 	s := newStrategy(r.kind, c.Typer, false)
 	made := map[string]rest.Storage{}
 	if r.kind.HasStatus {
-		made["status"] = newUpdateREST(r.Store, s, statusRules(r.kind))
+		made["status"] = newUpdateREST(r, s, statusRules(r.kind))
 	}
 	for name, rules := range r.kind.Updates {
-		made[name] = newUpdateREST(r.Store, s, rules)
+		made[name] = newUpdateREST(r, s, rules)
 	}
 	for name, build := range r.kind.Subresources {
 		made[name] = build(kinds.Stores{Own: r.Store, Of: of})

@@ -68,8 +68,9 @@ func (s updateStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 
 // UpdateREST serves get, update and patch of a subresource that is the object itself.
 type UpdateREST struct {
-	store *genericregistry.Store
-	kind  schema.GroupKind
+	store          *genericregistry.Store
+	kind           schema.GroupKind
+	strictVersions bool
 }
 
 var (
@@ -79,13 +80,13 @@ var (
 )
 
 // newUpdateREST shares the storage of main under the rules.
-func newUpdateREST(main *genericregistry.Store, s strategy, rules kinds.Update) *UpdateREST {
-	store := *main
+func newUpdateREST(main *REST, s strategy, rules kinds.Update) *UpdateREST {
+	store := *main.Store
 	special := updateStrategy{strategy: s, rules: rules}
 	store.UpdateStrategy = special
 	store.ResetFieldsStrategy = special
 	store.BeginUpdate, store.AfterUpdate = nil, nil // addresses are the main resource's
-	return &UpdateREST{store: &store, kind: s.kind.GroupVersionKind().GroupKind()}
+	return &UpdateREST{store: &store, kind: s.kind.GroupVersionKind().GroupKind(), strictVersions: main.strictVersions}
 }
 
 // New returns an empty object of the kind.
@@ -101,7 +102,10 @@ func (r *UpdateREST) Get(ctx context.Context, name string, options *metav1.GetOp
 
 // Update changes an object that exists; it never creates one.
 func (r *UpdateREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.store.Update(ctx, name, numbered(r.kind, name, info), create, update, false, options)
+	if r.strictVersions {
+		info = numbered(r.kind, name, info)
+	}
+	return r.store.Update(ctx, name, info, create, update, false, options)
 }
 
 // GetResetFields tells server-side apply what this subresource drops.

@@ -16,11 +16,12 @@ import (
 )
 
 // A resource version that is no number is the caller's mistake. The library
-// calls it an internal error in watches and updates, unlike in lists.
+// calls it an internal error in watches and updates, unlike in lists; so does
+// kube-apiserver, which is why it is an option (docs/divergence.md).
 
 // Watch refuses a resource version that is no number as List does.
 func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
-	if options != nil {
+	if options != nil && r.strictVersions {
 		if err := versionFault(field.NewPath("resourceVersion"), options.ResourceVersion); err != nil {
 			return nil, apierrors.NewBadRequest("invalid resource version: " + err.Error())
 		}
@@ -30,7 +31,10 @@ func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptio
 
 // Update replaces an object.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.Store.Update(ctx, name, numbered(r.kind.GroupVersionKind().GroupKind(), name, info), create, update, forceCreate, options)
+	if r.strictVersions {
+		info = numbered(r.kind.GroupVersionKind().GroupKind(), name, info)
+	}
+	return r.Store.Update(ctx, name, info, create, update, forceCreate, options)
 }
 
 // numbered refuses updated objects whose resource version is no number.

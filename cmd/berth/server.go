@@ -12,11 +12,21 @@ import (
 // serverCommand runs the API server alone.
 func serverCommand() *cobra.Command {
 	o := apiserver.DefaultOptions()
+	var configs []string
 	cmd := &cobra.Command{
 		Use:   "server",
 		Short: "Run the Kubernetes-compatible API server",
-		Args:  cobra.NoArgs,
+		Long: `Serves the Kubernetes API from an embedded etcd, or from yours. Pods need a service
+account, which berth controller makes in each namespace; run it beside.`,
+		Example: `  berth server --data-dir ./data
+  berth server --etcd-servers https://e1:2379,https://e2:2379 --etcd-cafile ca.pem --etcd-certfile c.pem --etcd-keyfile k.pem`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := loadConfig(configs)
+			if err != nil {
+				return err
+			}
+			serverOptions(cmd.Flags(), &o, settings)
 			server, err := apiserver.New(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -32,6 +42,7 @@ func serverCommand() *cobra.Command {
 		},
 	}
 	addServerFlags(cmd.Flags(), &o)
+	configFlag(cmd.Flags(), &configs)
 	return cmd
 }
 
@@ -49,4 +60,5 @@ func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight, "reads answered at a time; more get 429")
 	flags.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight, "writes answered at a time; more get 429")
 	flags.BoolVar(&o.StoredOnlyWarnings, "stored-only-warnings", o.StoredOnlyWarnings, "warn creators of kinds that nothing acts on yet")
+	flags.BoolVar(&o.StrictVersions, "strict-resource-versions", o.StrictVersions, "answer resource versions that are no numbers with 400 or 422 everywhere; kube-apiserver answers some with 500")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -42,10 +43,15 @@ nodes in one process. A second start goes on where the first one was. Ctrl-C sto
   berth kubectl get nodes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("seed") {
-				return runUp(cmd.Context(), cmd.OutOrStdout(), o, &o.seed)
+			settings, err := loadConfig(o.configs)
+			if err != nil {
+				return err
 			}
-			return runUp(cmd.Context(), cmd.OutOrStdout(), o, nil)
+			if cmd.Flags().Changed("seed") {
+				settings.berth.Scheduler.Seed = o.seed
+			}
+			serverOptions(cmd.Flags(), &o.server, settings)
+			return runUp(cmd.Context(), cmd.OutOrStdout(), o, settings)
 		},
 	}
 	f := cmd.Flags()
@@ -59,20 +65,12 @@ nodes in one process. A second start goes on where the first one was. Ctrl-C sto
 	return cmd
 }
 
-func runUp(ctx context.Context, out io.Writer, o upOptions, seed *uint64) error {
+func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) error {
 	started := time.Now()
-	settings, err := loadConfig(o.configs)
-	if err != nil {
-		return err
-	}
-	if seed != nil {
-		settings.berth.Scheduler.Seed = *seed
-	}
 	nodes, err := o.nodes.nodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
 	if err != nil {
 		return err
 	}
-	serverOptions(&o.server, settings)
 	say := lines{w: out}
 	dir, clean, err := upDirs(&o)
 	if err != nil {
@@ -133,19 +131,20 @@ func as(config *rest.Config, user string) *rest.Config {
 	return config
 }
 
-// serverOptions puts what the configuration file says under what flags say.
-func serverOptions(o *apiserver.Options, settings settings) {
-	base, c := apiserver.DefaultOptions(), settings.berth.APIServer
-	if o.MaxRequestsInFlight == base.MaxRequestsInFlight {
-		o.MaxRequestsInFlight = c.MaxRequestsInFlight
+// serverOptions puts what the configuration file says where no flag says it.
+func serverOptions(flags *pflag.FlagSet, o *apiserver.Options, settings settings) {
+	c := settings.berth.APIServer
+	for name, set := range map[string]func(){
+		"max-requests-inflight":          func() { o.MaxRequestsInFlight = c.MaxRequestsInFlight },
+		"max-mutating-requests-inflight": func() { o.MaxMutatingRequestsInFlight = c.MaxMutatingRequestsInFlight },
+		"stored-only-warnings":           func() { o.StoredOnlyWarnings = c.StoredOnlyWarnings },
+		"strict-resource-versions":       func() { o.StrictVersions = c.StrictResourceVersions },
+		"disable-admission-plugins":      func() { o.DisableAdmissionPlugins = c.DisableAdmissionPlugins },
+	} {
+		if !flags.Changed(name) {
+			set()
+		}
 	}
-	if o.MaxMutatingRequestsInFlight == base.MaxMutatingRequestsInFlight {
-		o.MaxMutatingRequestsInFlight = c.MaxMutatingRequestsInFlight
-	}
-	if o.StoredOnlyWarnings == base.StoredOnlyWarnings {
-		o.StoredOnlyWarnings = c.StoredOnlyWarnings
-	}
-	o.DisableAdmissionPlugins = append(o.DisableAdmissionPlugins, c.DisableAdmissionPlugins...)
 }
 
 // upDirs settles where things are kept: with --ephemeral in a directory that goes

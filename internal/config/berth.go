@@ -32,6 +32,7 @@ type Scheduler struct {
 // APIServer holds the options of the API server.
 type APIServer struct {
 	StoredOnlyWarnings          bool     `json:"storedOnlyWarnings" doc:"Whether creating an object of a kind that is stored, but that nothing acts on yet, answers with a Warning."`
+	StrictResourceVersions      bool     `json:"strictResourceVersions" doc:"Whether a resource version that is no number is the caller's mistake (400, 422) in watches and updates, too; kube-apiserver answers 500."`
 	DisableAdmissionPlugins     []string `json:"disableAdmissionPlugins" doc:"Admission plugins to leave out, by upstream's names."`
 	MaxRequestsInFlight         int      `json:"maxRequestsInFlight" doc:"Reading requests served at once; more are answered 429 with Retry-After. At least 1."`
 	MaxMutatingRequestsInFlight int      `json:"maxMutatingRequestsInFlight" doc:"The same for writing requests."`
@@ -47,7 +48,7 @@ func Default() Berth {
 	return Berth{
 		APIVersion: APIVersion, Kind: Kind,
 		Scheduler: Scheduler{BindWorkers: 32, ViewMemoryMiB: 64},
-		APIServer: APIServer{StoredOnlyWarnings: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
+		APIServer: APIServer{StoredOnlyWarnings: true, StrictResourceVersions: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
 		Nodes:     Nodes{StatusWriters: 16},
 	}
 }
