@@ -24,7 +24,7 @@
 //   - NoMapOrder: no result depends on the order of a map.
 //
 // Engine is the fast path, for every decision that nobody asks to explain: the
-// files engine, shape, scan, view, narrow, nominated. What it keeps between decisions is
+// files engine, shape, scan, view, narrow, nominated, stored. What it keeps between decisions is
 // only in cluster.Index and in its views; tests compare it with Evaluate under random
 // operations, and any difference is a fault of Engine's:
 //
