@@ -49,7 +49,7 @@ func New(opts Options) (*Agent, error) {
 	a := &Agent{
 		opts: opts, nodes: map[string]*node{},
 		seen: make(chan *corev1.Pod, 256), removed: make(chan types.UID, 256), reports: newMailbox(),
-		written: make(chan written, 256), writes: make(chan write, 256), gate: make(chan struct{}, 30),
+		written: make(chan written, 256), writes: make(chan write), gate: make(chan struct{}, 30),
 		pods: map[types.UID]*pod{},
 	}
 	for i, want := range opts.Nodes {
@@ -140,11 +140,22 @@ func (a *Agent) see(ctx context.Context, obj any) {
 func (a *Agent) loop(ctx context.Context) {
 	alarm := time.NewTimer(time.Hour)
 	defer alarm.Stop()
+	var first *write
 	for {
 		if at, ok := a.timers.first(); ok {
 			alarm.Reset(time.Until(at))
 		}
+		var writers chan<- write // none while there is nothing to write
+		var w write
+		if first == nil {
+			first = a.next()
+		}
+		if first != nil {
+			writers, w = a.writes, *first
+		}
 		select {
+		case writers <- w:
+			first = nil
 		case <-ctx.Done():
 			return
 		case p := <-a.seen:
@@ -164,6 +175,5 @@ func (a *Agent) loop(ctx context.Context) {
 				}
 			}
 		}
-		a.flush(ctx)
 	}
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -108,29 +107,26 @@ func (a *Agent) vanished(uid types.UID) {
 	delete(a.pods, uid)
 }
 
-// flush hands the status of changed pods to the writers.
-func (a *Agent) flush(ctx context.Context) {
-	dirty := a.dirty
-	a.dirty = nil
-	for _, p := range dirty {
+// next takes the first changed pod whose status, or end, is to be written; nil
+// when there is none. It is the writers who wait for it and not the loop for
+// them: they tell the loop what came of a write.
+func (a *Agent) next() *write {
+	for len(a.dirty) > 0 {
+		p := a.dirty[0]
+		a.dirty = a.dirty[1:]
 		if !p.dirty || p.writing || a.pods[p.object.UID] != p || time.Now().Before(p.retryAt) {
 			continue
 		}
-		w := write{uid: p.object.UID, remove: p.gone}
-		next := p.object.DeepCopy()
-		next.Status = status(p, a.nodes[p.object.Spec.NodeName])
-		if same(&p.object.Status, &next.Status) {
-			next = nil
-		}
 		p.dirty = false
-		if w.object, w.last = next, p.object; next == nil && !w.remove {
-			continue
+		object := p.object.DeepCopy()
+		object.Status = status(p, a.nodes[p.object.Spec.NodeName])
+		if same(&p.object.Status, &object.Status) {
+			object = nil
 		}
-		p.writing = true
-		select {
-		case a.writes <- w:
-		case <-ctx.Done():
-			return
+		if object != nil || p.gone {
+			p.writing = true
+			return &write{uid: p.object.UID, object: object, last: p.object, remove: p.gone}
 		}
 	}
+	return nil
 }
