@@ -83,11 +83,11 @@ func matchesPod(s *State, m *Matcher, p *model.Pod, owner bool) bool {
 	}
 	for _, t := range m.Terms {
 		labels, known := s.NamespaceLabels(p.Namespace)
-		all := t.NamespaceSelector != nil && len(t.NamespaceSelector.Requirements) == 0
-		if !known && !owner && !all && !slices.Contains(t.Namespaces, p.Namespace) {
-			return false
+		selected := t.NamespaceSelector.Matches(labels)
+		if !owner { // a namespace is met by its labels, or as if it had none
+			selected = known && selected || t.NamespaceSelector.Matches(nil)
 		}
-		if !slices.Contains(t.Namespaces, p.Namespace) && !t.NamespaceSelector.Matches(labels) {
+		if !slices.Contains(t.Namespaces, p.Namespace) && !selected {
 			return false
 		}
 		if !t.Selector.Matches(p.Labels) {

@@ -32,15 +32,13 @@ func (x *Index) matches(m *Matcher, cl *Class) bool {
 	return true
 }
 
-// counts says whether pods of a class count for a term of a pod that comes.
-// Namespaces that are not known are selected only by an empty selector.
+// counts says whether pods of a class count for a term of a pod that comes. A
+// selector that namespaces without labels would meet selects all of them, known or
+// not, as kube-scheduler was seen to.
 func (x *Index) counts(t *MatchTerm, cl *Class) bool {
-	if !slices.Contains(t.Namespaces, cl.Namespace) {
-		if t.NamespaceSelector == nil {
-			return false
-		}
+	if !slices.Contains(t.Namespaces, cl.Namespace) && !t.NamespaceSelector.Matches(nil) {
 		labels, known := x.state.NamespaceLabels(cl.Namespace)
-		if len(t.NamespaceSelector.Requirements) > 0 && (!known || !t.NamespaceSelector.Matches(labels)) {
+		if !known || !t.NamespaceSelector.Matches(labels) {
 			return false
 		}
 	}

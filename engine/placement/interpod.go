@@ -42,15 +42,14 @@ func (a *attempt) affines() *affines {
 	return &affines{a: a, spaceLabels: labels}
 }
 
-// meets says whether a pod that is there meets a term of the pod that comes.
-// Namespaces that are not known are selected only by an empty selector.
+// meets says whether a pod that is there meets a term of the pod that comes. A
+// selector that namespaces without labels would meet selects all of them, known or
+// not: kube-scheduler resolves the selector to names first, and then asks it once
+// more without labels.
 func (x *affines) meets(t *model.PodTerm, there *model.Pod) bool {
-	if !slices.Contains(t.Namespaces, there.Namespace) {
-		if t.NamespaceSelector == nil {
-			return false
-		}
+	if !slices.Contains(t.Namespaces, there.Namespace) && !t.NamespaceSelector.Matches(nil) {
 		labels, known := x.a.state.NamespaceLabels(there.Namespace)
-		if len(t.NamespaceSelector.Requirements) > 0 && (!known || !t.NamespaceSelector.Matches(labels)) {
+		if !known || !t.NamespaceSelector.Matches(labels) {
 			return false
 		}
 	}

@@ -79,7 +79,9 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 		"one with the labels does":                 {pod("x", on("a"), app("db"), in("red")), without(near("zone", "db", selects(matches("team", "r")))), "a" + tooNear},
 		"one without them does not":                {pod("x", on("a"), app("db"), in("default")), without(near("zone", "db", selects(matches("team", "r")))), ""},
 		"an empty selector means all, known or no": {pod("x", on("a"), app("db"), in("gone")), without(near("zone", "db", selects(&model.Selector{}))), "a" + tooNear},
-		"no other selector finds unknown ones":     {pod("x", on("a"), app("db"), in("gone")), without(near("zone", "db", selects(notTeam))), ""},
+		"as does one that no labels meet":          {pod("x", on("a"), app("db"), in("gone")), without(near("zone", "db", selects(notTeam))), "a" + tooNear},
+		"even where there are labels":              {pod("x", on("a"), app("db"), in("red")), without(near("zone", "db", selects(notTeam))), "a" + tooNear},
+		"no other selector finds unknown ones":     {pod("x", on("a"), app("db"), in("gone")), without(near("zone", "db", selects(matches("team", "r")))), ""},
 		"the others' selectors look at the pod's":  {pod("x", on("a"), in("red"), without(near("zone", "web", selects(notTeam)))), app("web"), "a" + unwanted},
 		"and at what it is called":                 {pod("x", on("a"), in("red"), without(near("zone", "web", names("red")))), app("web"), ""},
 	} {

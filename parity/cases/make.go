@@ -1,0 +1,121 @@
+package cases
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+)
+
+// object is part of a manifest.
+type object = map[string]any
+
+// aspects are the families, and what can be in play in a case.
+var aspects = []string{"resources", "taints", "nodeaffinity", "ports", "podaffinity", "spread", "images", "volumes", "nominated", "queue", "config"}
+
+// Families lists what Make makes.
+func Families() []string { return append(slices.Clone(aspects), "mixed") }
+
+// world is a case that is being made.
+type world struct {
+	*rand.Rand
+	inPlay  map[string]bool
+	nodes   []object
+	pods    []object // the last one is to be decided about
+	others  []object
+	config  object
+	gates   map[string]bool
+	volumes volumes
+	strict  bool // nothing malformed now
+}
+
+// Make returns the case with this index of a family, as JSON.
+func Make(family string, seed uint64, index int) (json.RawMessage, error) {
+	if !slices.Contains(Families(), family) {
+		return nil, fmt.Errorf("there is no family %q", family)
+	}
+	h := fnv.New64a()
+	fmt.Fprint(h, family, index)
+	w := &world{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), inPlay: map[string]bool{}}
+	for _, a := range aspects {
+		p := 0.07
+		if family == "mixed" {
+			p = 0.4
+		}
+		if a == "resources" {
+			p += 0.25
+		}
+		w.inPlay[a] = a == family || w.chance(p)
+	}
+	w.build()
+	c := object{
+		"id": fmt.Sprintf("%s-%d-%05d", family, seed, index), "family": family, "note": w.note(),
+		"objects": slices.Concat(w.nodes, w.others, w.pods), "pod": "default/p",
+	}
+	if w.config != nil {
+		c["config"] = w.config
+	}
+	if len(w.gates) > 0 {
+		c["featureGates"] = w.gates
+	}
+	return json.Marshal(c)
+}
+
+func (w *world) note() string {
+	var names []string
+	for _, a := range aspects {
+		if w.inPlay[a] {
+			names = append(names, a)
+		}
+	}
+	return fmt.Sprint(names)
+}
+
+func (w *world) build() {
+	if w.inPlay["volumes"] {
+		w.storage()
+	}
+	for i := range w.IntN(10) + 3 {
+		w.nodes = append(w.nodes, w.node(fmt.Sprintf("n%02d", i+1)))
+	}
+	w.namespaces()
+	running := w.IntN(31)
+	if w.chance(0.2) {
+		running = w.IntN(4)
+	}
+	for i := range running {
+		w.pods = append(w.pods, w.pod(fmt.Sprintf("r%02d", i+1), true))
+	}
+	if w.inPlay["nominated"] {
+		for i := range w.IntN(4) + 1 {
+			w.pods = append(w.pods, w.nominee(fmt.Sprintf("w%d", i+1)))
+		}
+	}
+	if w.inPlay["config"] {
+		w.configure()
+	}
+	w.pods = append(w.pods, w.pending())
+	if w.inPlay["spread"] {
+		w.groups()
+	}
+	if w.inPlay["volumes"] {
+		w.nodeStorage()
+	}
+}
+
+func (w *world) chance(p float64) bool { return w.Float64() < p }
+
+// one returns one of the values.
+func one[T any](w *world, values ...T) T { return values[w.IntN(len(values))] }
+
+// some returns up to n different values.
+func some[T any](w *world, n int, values ...T) []T {
+	values = slices.Clone(values)
+	w.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+	return values[:min(n, len(values))]
+}
+
+func manifest(apiVersion, kind string, metadata object) object {
+	return object{"apiVersion": apiVersion, "kind": kind, "metadata": metadata}
+}

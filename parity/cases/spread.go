@@ -1,0 +1,109 @@
+package cases
+
+func (w *world) spread(metadata, spec object) {
+	if w.chance(0.25) {
+		return // default constraints apply
+	}
+	var out []object
+	seen := map[string]bool{}
+	for range w.IntN(3) + 1 {
+		c := object{"maxSkew": one(w, 1, 1, 2, 3), "topologyKey": w.topology(), "whenUnsatisfiable": one(w, "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")}
+		id := c["topologyKey"].(string) + c["whenUnsatisfiable"].(string)
+		if seen[id] {
+			continue // a pair may be given once
+		}
+		seen[id] = true
+		if s := w.selector(); s != nil {
+			c["labelSelector"] = s
+			if m, _ := s["matchLabels"].(object); w.chance(0.2) && m["version"] == nil && s["matchExpressions"] == nil {
+				c["matchLabelKeys"] = []string{"version"}
+			}
+		}
+		if c["whenUnsatisfiable"] == "DoNotSchedule" && w.chance(0.3) {
+			c["minDomains"] = one(w, 1, 2, 3, 4, 10)
+		}
+		if w.chance(0.3) {
+			c["nodeAffinityPolicy"] = one(w, "Honor", "Ignore")
+		}
+		if w.chance(0.3) {
+			c["nodeTaintsPolicy"] = one(w, "Honor", "Ignore")
+		}
+		out = append(out, c)
+	}
+	spec["topologySpreadConstraints"] = out
+}
+
+// groups makes what the default constraints take their selectors from.
+func (w *world) groups() {
+	p := w.pods[len(w.pods)-1]["metadata"].(object)
+	for range w.IntN(3) {
+		metadata := object{"name": one(w, "g1", "g2", "g3"), "namespace": one(w, "default", "default", "team-a")}
+		labels := object{one(w, "app", "app", "tier"): one(w, "web", "db", "a")}
+		var g object
+		switch w.IntN(5) {
+		case 0, 1:
+			g = manifest("v1", "Service", metadata)
+			g["spec"] = object{"selector": labels}
+			if w.chance(0.1) {
+				g["spec"] = object{}
+			}
+		case 2:
+			g = manifest("v1", "ReplicationController", metadata)
+			g["spec"] = object{"selector": labels}
+		case 3:
+			g = manifest("apps/v1", "ReplicaSet", metadata)
+			g["spec"] = object{"selector": w.groupSelector(labels)}
+		default:
+			g = manifest("apps/v1", "StatefulSet", metadata)
+			g["spec"] = object{"selector": w.groupSelector(labels), "serviceName": "x"}
+		}
+		if w.taken(g) {
+			continue
+		}
+		if w.chance(0.6) && g["kind"] != "Service" {
+			p["ownerReferences"] = []object{{"apiVersion": g["apiVersion"], "kind": g["kind"], "name": metadata["name"], "uid": "u", "controller": w.chance(0.85)}}
+		}
+		w.others = append(w.others, g)
+	}
+}
+
+func (w *world) groupSelector(labels object) object {
+	if w.chance(0.2) {
+		return object{"matchExpressions": []object{{"key": "app", "operator": "In", "values": []string{"web", "db"}}}}
+	}
+	return object{"matchLabels": labels}
+}
+
+// taken says that an object of this kind and name is there already.
+func (w *world) taken(o object) bool {
+	m := o["metadata"].(object)
+	for _, other := range w.others {
+		n := other["metadata"].(object)
+		if other["kind"] == o["kind"] && n["name"] == m["name"] && n["namespace"] == m["namespace"] {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) ports(spec object) {
+	for _, list := range []string{"containers", "initContainers"} {
+		containers, _ := spec[list].([]object)
+		for _, c := range containers {
+			if !w.chance(0.5) {
+				continue
+			}
+			port := object{"containerPort": one(w, 80, 8080), "hostPort": one(w, 80, 8080, 9090)}
+			if w.chance(0.5) {
+				port["protocol"] = one(w, "TCP", "UDP", "SCTP")
+			}
+			if w.chance(0.5) {
+				port["hostIP"] = one(w, "0.0.0.0", "10.0.0.1", "127.0.0.1", "::", "")
+			}
+			if w.chance(0.2) {
+				delete(port, "hostPort")
+			}
+			c["ports"] = []object{port}
+		}
+	}
+}
