@@ -1,0 +1,44 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each direct dependency has its reason in docs/dependencies.md, and nothing
+// else stands there.
+func TestDirectDependenciesHaveReasons(t *testing.T) {
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	var direct, reasoned []string
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+(.*)$`).FindAllStringSubmatch(read("go.mod"), -1) {
+		if !strings.Contains(m[2], "// indirect") {
+			direct = append(direct, m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\S+)` \\| \\S.* \\|$").FindAllStringSubmatch(read("docs/dependencies.md"), -1) {
+		reasoned = append(reasoned, m[1])
+	}
+	if len(direct) == 0 {
+		t.Fatal("no direct dependency found in go.mod: the reading is broken")
+	}
+	for _, d := range direct {
+		if !slices.Contains(reasoned, d) {
+			t.Errorf("%s is a direct dependency without a reason in docs/dependencies.md", d)
+		}
+	}
+	for _, r := range reasoned {
+		if !slices.Contains(direct, r) {
+			t.Errorf("%s stands in docs/dependencies.md, but is no direct dependency", r)
+		}
+	}
+}
