@@ -51,7 +51,7 @@ func killRound(t *testing.T, after int) {
 	address := testkit.FreeAddress(t)
 	args := []string{"--listen", address, "--nodes", fmt.Sprint(killNodes), "--node-cpu", fmt.Sprint(arriving / killNodes / 10), "--node-memory", "64Gi"}
 	c := h.up(args...)
-	l := &ledger{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}}
+	l := &ledger{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}, running: map[types.UID]bool{}}
 	ctx := t.Context()
 	// One watcher at a time: two may lag differently, which would look like a change.
 	first, ended := context.WithCancel(ctx)
@@ -75,16 +75,18 @@ func killRound(t *testing.T, after int) {
 	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), arriving, nil) })
 	arrivals.Wait()
 	eventually(t, 2*happenWithin, func() error {
-		if _, bound := l.counts(); bound != arriving {
-			return fmt.Errorf("%d of %d pods are bound", bound, arriving)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.bound) != arriving || len(l.running) != arriving {
+			return fmt.Errorf("%d of %d pods are bound, %d have run", len(l.bound), arriving, len(l.running))
 		}
 		return nil
 	})
 	l.nothingLost(t, c.protobuf())
 	nodesHold(t, c.pods(), c.nodes())
-	t.Logf("killed with %d pods acknowledged, %d seen bound; ready again after %.1f s; all %d bound after %.1f s",
+	t.Logf("killed with %d pods acknowledged, %d seen bound; ready again after %.1f s; all %d bound and running after %.1f s",
 		acknowledged, boundBefore, ready.Seconds(), arriving, time.Since(restarted).Seconds())
-	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once\n", acknowledged, boundBefore, arriving)
+	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once, and running\n", acknowledged, boundBefore, arriving)
 }
 
 // protobuf is a client as fast as they come, with a connection of its own.
@@ -104,6 +106,7 @@ type ledger struct {
 	mu           sync.Mutex
 	acknowledged map[string]types.UID
 	bound        map[types.UID]string
+	running      map[types.UID]bool
 	twice        []string
 }
 
@@ -193,6 +196,9 @@ func (l *ledger) watch(ctx context.Context, t *testing.T, client kubernetes.Inte
 		}
 		if p.Spec.NodeName != "" {
 			l.bound[p.UID] = p.Spec.NodeName
+		}
+		if p.Status.Phase == corev1.PodRunning {
+			l.running[p.UID] = true
 		}
 	}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, obj any) { see(obj) }}); err != nil {

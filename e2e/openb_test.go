@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/internal/testkit"
 )
@@ -58,6 +59,8 @@ func TestOpenB(t *testing.T) {
 	}
 	t.Logf("1523 nodes ready after %.1f s; %d pods made in %.1f s, placed or explained after %.1f s: %d placed, %d pending",
 		ready.Seconds(), s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
+	c.allRun(s.Placed)
+	t.Logf("all placed pods run %.1f s after the start", time.Since(started).Seconds())
 	pods, nodes := c.pods(), c.nodes()
 	if len(nodes) != 1523 || len(pods) != 8152 || s.Total != 8152 || s.Unexplained != 0 {
 		t.Fatalf("%d nodes, %d pods; the summary counts %d, %d of them unexplained", len(nodes), len(pods), s.Total, s.Unexplained)
@@ -71,6 +74,28 @@ func TestOpenB(t *testing.T) {
 				reasonHolds(t, p, accounts, judged)
 			}
 		}
+	})
+}
+
+// allRun waits until so many pods run; it asks more cheaply than kubectl does.
+func (c *cluster) allRun(want int) {
+	c.t.Helper()
+	client := c.protobuf()
+	eventually(c.t, 2*happenWithin, func() error {
+		list, err := client.CoreV1().Pods("default").List(c.t.Context(), metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return err
+		}
+		running := 0
+		for i := range list.Items {
+			if list.Items[i].Status.Phase == corev1.PodRunning {
+				running++
+			}
+		}
+		if running != want {
+			return fmt.Errorf("%d of %d placed pods are Running", running, want)
+		}
+		return nil
 	})
 }
 
