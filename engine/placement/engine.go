@@ -32,7 +32,7 @@ type Engine struct {
 	shapes int
 	clock  uint64 // decisions
 	views  []*view
-	room   int // bytes that views may take
+	room   int // bytes that views may take; 0: see limit
 	taken  int
 	keep   int // shapes that are kept
 	// The size of the index at which it is reset.
@@ -63,14 +63,24 @@ type tuning struct {
 // total, as in Evaluate.
 func NewEngine(s *cluster.State, p *Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
-		room: 64 << 20, keep: 8192, tidyBytes: 256 << 20, tidyThings: 8192, tune: tuning{behind: 60, least: 16, sets: 32, listed: 16}}
+		keep: 8192, tidyBytes: 256 << 20, tidyThings: 8192, tune: tuning{behind: 60, least: 16, sets: 32, listed: 16}}
 	e.rules = tableOf(&p.cfg)
 	e.forget()
 	return e
 }
 
-// SetRoom limits the memory, in bytes, that views may take together.
+// SetRoom limits the memory, in bytes, that views may take together. Without it,
+// or with 0, the limit is 64 MiB, or 6 KiB a node where that is more: a thousand
+// shapes take about 5 KiB a node.
 func (e *Engine) SetRoom(bytes int) { e.room = bytes }
+
+// limit is the memory that views may take now.
+func (e *Engine) limit() int {
+	if e.room > 0 {
+		return e.room
+	}
+	return max(64<<20, e.state.NumNodes()*6<<10)
+}
 
 // Counters are how many decisions were made in which way so far.
 func (e *Engine) Counters() Counters { return e.counters }

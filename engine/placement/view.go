@@ -69,7 +69,7 @@ func (e *Engine) viewFor(sh *shape) *view {
 // for gap decisions ago, or a view in its place that was not for twice as long.
 // So shapes in rotation do not drive out each other's views before they are used again.
 func (e *Engine) worth(gap uint64) bool {
-	if len(e.views) == 0 || e.taken+e.taken/len(e.views) <= e.room {
+	if len(e.views) == 0 || e.taken+e.taken/len(e.views) <= e.limit() {
 		return true
 	}
 	return e.clock-e.oldest(nil).owner.used > 2*gap
@@ -237,7 +237,7 @@ func (e *Engine) drop(sh *shape) {
 func (e *Engine) account(v *view) {
 	e.taken += v.bytes - v.counted
 	v.counted = v.bytes
-	for e.taken > e.room && len(e.views) > 1 {
+	for e.taken > e.limit() && len(e.views) > 1 {
 		e.drop(e.oldest(v).owner)
 	}
 }

@@ -26,7 +26,7 @@ type Scheduler struct {
 	Seed               uint64 `json:"seed" doc:"Decides between nodes of equal score: same seed, same pods, same nodes, same choice."`
 	NumericTolerations bool   `json:"numericTolerations" doc:"Whether the toleration operators Gt and Lt compare values as integers, as kube-scheduler does behind its alpha gate TaintTolerationComparisonOperators."`
 	BindWorkers        int    `json:"bindWorkers" doc:"How many bindings may be under way at once, 1 to 1000."`
-	ViewMemoryMiB      int    `json:"viewMemoryMiB" doc:"Memory that the views of pod shapes may take together, 1 to 65536; the one unused longest goes first."`
+	ViewMemoryMiB      int    `json:"viewMemoryMiB" doc:"Memory that the views of pod shapes may take together, up to 65536; the one unused longest goes first. 0: 64, or 6 KiB a node where that is more."`
 }
 
 // APIServer holds the options of the API server.
@@ -47,7 +47,7 @@ type Nodes struct {
 func Default() Berth {
 	return Berth{
 		APIVersion: APIVersion, Kind: Kind,
-		Scheduler: Scheduler{BindWorkers: 32, ViewMemoryMiB: 64},
+		Scheduler: Scheduler{BindWorkers: 32},
 		APIServer: APIServer{StoredOnlyWarnings: true, StrictResourceVersions: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
 		Nodes:     Nodes{StatusWriters: 16},
 	}
@@ -63,7 +63,7 @@ func (c *Berth) Validate() []error {
 		}
 	}
 	within("scheduler.bindWorkers", c.Scheduler.BindWorkers, 1, 1000)
-	within("scheduler.viewMemoryMiB", c.Scheduler.ViewMemoryMiB, 1, 65536)
+	within("scheduler.viewMemoryMiB", c.Scheduler.ViewMemoryMiB, 0, 65536)
 	within("apiServer.maxRequestsInFlight", c.APIServer.MaxRequestsInFlight, 1, 1000000)
 	within("apiServer.maxMutatingRequestsInFlight", c.APIServer.MaxMutatingRequestsInFlight, 1, 1000000)
 	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
