@@ -59,7 +59,7 @@ func TestCommandsRefuseClearly(t *testing.T) {
 		"explain, no dump":             {[]string{"explain", "pod", "x", "-f", h.path("none")}, []string{"none", "no such file"}},
 		"explain, bad dump":            {[]string{"explain", "pod", "x", "-f", h.write("dump.yaml", "{]")}, []string{"dump.yaml"}},
 		"credentials of nobody":        {[]string{"credentials", "--data-dir", dir}, []string{"--node", "--for"}},
-		"credentials, no cluster":      {[]string{"credentials", "--data-dir", dir, "--node", "n1"}, []string{dir, "no cluster"}},
+		"credentials, no cluster":      {[]string{"credentials", "--data-dir", h.path("nowhere"), "--node", "n1"}, []string{"nowhere", "no cluster"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, h.run(tc.args...), tc.words...)
