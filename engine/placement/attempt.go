@@ -17,6 +17,8 @@ type attempt struct {
 	sites   []site // all nodes, by name
 
 	filters []filter // those that have something to say, in the profile's order
+	// failed is set by a rule that cannot judge a node: there is no decision then.
+	failed string
 }
 
 // site is a node as rules see it: with what stands there now, or would stand there.

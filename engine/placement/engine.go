@@ -125,7 +125,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	default:
 		e.enter(sh, pod)
 		if stored {
-			e.decideStored(sh, out)
+			e.decideStored(sh, pod, out)
 		} else if !e.decideNominated(sh, pod, out) {
 			e.decideShape(sh, out)
 		}

@@ -132,6 +132,7 @@ func (a *attempt) search(rec *decision.Record) []*site {
 			rec.Nodes = []decision.NodeRecord{{Name: st.node.Name}}
 			return []*site{st}
 		}
+		a.failed = "" // what fails here decides only if it fails among all nodes
 	}
 	var feasible []*site
 	rec.Nodes = make([]decision.NodeRecord, 0, len(a.sites))
@@ -144,6 +145,10 @@ func (a *attempt) search(rec *decision.Record) []*site {
 			feasible = append(feasible, st)
 		} else {
 			rec.Rejectors = rec.Rejectors.With(node.Verdict.Rule)
+		}
+		if a.failed != "" {
+			rec.Outcome, rec.Error, rec.Nodes, rec.Rejectors = decision.Errored, a.failed, nil, 0
+			return nil
 		}
 		rec.Nodes = append(rec.Nodes, node)
 	}

@@ -30,6 +30,7 @@ func (e *Engine) compileVolumes(pod *model.Pod) bool {
 			e.scratch.stored = append(e.scratch.stored, filter{r, c.judge})
 		}
 	}
+	e.scratch.storing = a
 	return true
 }
 
@@ -50,9 +51,14 @@ func (e *Engine) judgeStored(id cluster.NodeID) bool {
 	return true
 }
 
-// decideStored decides about a pod with volumes.
-func (e *Engine) decideStored(sh *shape, out *decision.Summary) {
-	e.counters.Stored++
+// decideStored decides about a pod with volumes. An attempt that fails is left to
+// the plain path: which node failed it depends on the order.
+func (e *Engine) decideStored(sh *shape, pod *model.Pod, out *decision.Summary) {
 	buckets := e.scan(sh)
+	if e.scratch.storing.failed != "" {
+		e.plainly(pod, out)
+		return
+	}
+	e.counters.Stored++
 	e.conclude(sh, buckets, e.scratch.fails, nil, out)
 }

@@ -70,6 +70,7 @@ type scratch struct {
 	buckets   []bucket
 	fails     []failCount
 	stored    []filter         // volume rules
+	storing   *attempt         // whose volume rules they are
 	refused   decision.Summary // by them
 	one       [1]bucket
 	ahead     []aheadFail

@@ -34,7 +34,9 @@ func (a *attempt) volumeLimits() compiled {
 		if csi == nil || len(fresh) == 0 || !slices.ContainsFunc(csi.Drivers, limits) {
 			return decision.Verdict{}
 		}
-		return exceeded(csi, fresh, a.attached(st, csi))
+		used := a.used(st, csi)
+		fresh = slices.DeleteFunc(fresh, func(f attachment) bool { return slices.Contains(used, f) })
+		return exceeded(csi, fresh, a.alsoAttached(used, st.node.Name))
 	}}
 }
 
@@ -66,41 +68,49 @@ func (a *attempt) driversPresent(fresh []attachment, csi *model.CSINode) decisio
 	return decision.Verdict{}
 }
 
-// attached are the volumes on a node: those of its pods, and those that are
-// still, or already, attached without one.
-func (a *attempt) attached(st *site, csi *model.CSINode) []attachment {
+// used are the volumes of the pods on a node. A claim for an ephemeral volume that
+// is not of its pod fails the whole attempt, as in kube-scheduler.
+func (a *attempt) used(st *site, csi *model.CSINode) []attachment {
 	var out []attachment
 	for _, p := range st.pods {
+		for i := range p.Spec.Claims {
+			c := &p.Spec.Claims[i]
+			if claim, ok := a.state.PVC(p.Namespace, c.Claim); ok && c.Ephemeral && !ownedBy(claim, p) {
+				a.failed = fmt.Sprintf("running %q filter plugin: %s", decision.NodeVolumeLimits, foreignClaim(claim, p))
+			}
+		}
 		out = a.attachments(out, p, csi)
 	}
-	for _, va := range a.state.VolumeAttachments(st.node.Name) {
+	return out
+}
+
+// alsoAttached adds the volumes that are still, or already, attached without a pod
+// that uses them. A pod that comes gains nothing from its volume being among them:
+// kube-scheduler counts that once more.
+func (a *attempt) alsoAttached(used []attachment, node string) []attachment {
+	for _, va := range a.state.VolumeAttachments(node) {
 		v, ok := a.state.PV(va.Volume)
 		if ok && va.Attacher != "" && v.CSI.Driver != "" && v.CSI.InTree == "" {
-			out = append(out, attachment{va.Attacher, v.CSI.Handle})
+			used = append(used, attachment{va.Attacher, v.CSI.Handle})
 		}
 	}
-	return distinct(out)
+	return distinct(used)
 }
 
 // exceeded counts by driver what is attached and what is new.
 func exceeded(csi *model.CSINode, fresh, attached []attachment) decision.Verdict {
+	of := func(list []attachment, driver string) (n int64) {
+		for i := range list {
+			if list[i].driver == driver {
+				n++
+			}
+		}
+		return n
+	}
 	for i := range csi.Drivers {
 		d := &csi.Drivers[i]
-		if !limits(*d) {
-			continue
-		}
-		var want, used int64
-		for _, f := range fresh {
-			if f.driver == d.Name && !slices.Contains(attached, f) {
-				want++
-			}
-		}
-		for _, f := range attached {
-			if f.driver == d.Name {
-				used++
-			}
-		}
-		if want > 0 && used+want > d.Limit {
+		want, used := of(fresh, d.Name), of(attached, d.Name)
+		if limits(*d) && want > 0 && used+want > d.Limit {
 			return rejects(decision.Unschedulable, decision.Reason{
 				Why: decision.WhyMaxVolumes, Subject: d.Name, Want: want, Used: used, Have: d.Limit,
 			})

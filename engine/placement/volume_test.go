@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -158,13 +159,26 @@ func TestAttachLimits(t *testing.T) {
 	if got, want := verdicts(decide(t, s, pod("p", uses("c3")))), "n1 "+full+"; n2 "+full; got != want {
 		t.Errorf("a third volume: got %s\nwant %s", got, want)
 	}
-	if got := verdicts(decide(t, s, pod("p", uses("c2")))); got != "" {
-		t.Errorf("a volume that is there already: got %s", got)
+	if got, want := verdicts(decide(t, s, pod("p", uses("c2")))), "n2 "+full; got != want {
+		t.Errorf("a volume that is in use there, or only attached: got %s\nwant %s", got, want)
 	}
 	stored(s, &model.CSIDriver{Name: "d", PreventPodSchedulingIfMissing: true})
 	const missing = "n4 NodeVolumeLimits (UAU): node(s) did not have the CSI driver installed: d"
-	if got := verdicts(decide(t, s, pod("p", uses("c2")))); got != missing {
-		t.Errorf("driver missing: got %s\nwant %s", got, missing)
+	if got, want := verdicts(decide(t, s, pod("p", uses("c2")))), "n2 "+full+"; "+missing; got != want {
+		t.Errorf("driver missing: got %s\nwant %s", got, want)
+	}
+}
+
+func TestForeignEphemeralClaimFailsTheAttempt(t *testing.T) {
+	foreign := boundTo("x", "1")
+	its := spec(func(s *model.PodSpec) { s.Claims = []model.PodClaim{{Claim: "x", Ephemeral: true}} })
+	s := stored(world(node("n1"), node("n2"), pod("a", on("n2"), its)), foreign, boundTo("c", "2"),
+		&model.PersistentVolume{Name: "1"}, &model.PersistentVolume{Name: "2", CSI: model.CSIVolume{Driver: "d", Handle: "h"}},
+		&model.CSINode{Name: "n2", Drivers: []model.CSINodeDriver{{Name: "d", Limit: 2}}})
+	r := decide(t, s, pod("p", uses("c")))
+	const want = `running "NodeVolumeLimits" filter plugin: PVC default/x was not created for pod default/a (pod is not owner)`
+	if r.Outcome != decision.Errored || r.Error != want {
+		t.Errorf("got %s %q, want error %q", r.Outcome, r.Error, want)
 	}
 }
 
