@@ -2,10 +2,10 @@
 GO ?= go
 SHELLS = ./actuate/... ./agent/... ./control/... ./feed/... ./load/...
 
-.PHONY: help build test vet race check bench soak fmt
+.PHONY: help build test vet race check bench soak fuzz-parity fmt
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the binary, ./berth
 	$(GO) build -o berth ./cmd/berth
@@ -28,6 +28,13 @@ bench: ## CPU and allocations of a decision at 500, 5,000 and 50,000 nodes
 
 soak: ## the long kill loops and big seeds; prints their counts
 	BERTH_SOAK=1 $(GO) test ./engine/... ./e2e -count 1 -v -timeout 120m -run 'Soak|Fuzz|Kill|Twin|Equal' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
+
+N ?= 1000
+SEED ?= 1
+fuzz-parity: ## N random cases from SEED: Berth's answers beside the real kube-scheduler's (the first build takes minutes)
+	dir=$$(mktemp -d) && \
+	(cd parity && CGO_ENABLED=0 $(GO) run ./kube -n $(N) -seed $(SEED) -o $$dir) && \
+	CGO_ENABLED=0 $(GO) test ./conformance -count 1 -v -run 'TestScheduling(Messages)?$$' -args -vectors $$dir && rm -r $$dir
 
 fmt: ## gofmt all files
 	gofmt -w $$(git ls-files '*.go')
