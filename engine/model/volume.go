@@ -12,7 +12,12 @@ type PersistentVolume struct {
 	Claim    ClaimRef    // who has it; zero when free
 	Phase    string
 	CSI      CSIVolume // zero when no CSI driver handles it
-	Deleting bool
+	// Migrated is what holds instead of Affinity on nodes that have migrated
+	// CSI.InTree: the driver has topology labels of its own. Nil: no constraint.
+	Migrated *NodeAffine
+	// MigrationFault says why Migrated cannot be told; empty when it can.
+	MigrationFault string
+	Deleting       bool
 	// ClassAttr is volumeAttributesClassName.
 	ClassAttr       string
 	ResourceVersion string

@@ -126,8 +126,9 @@ func contradiction(rules []string) *decision.Verdict {
 // search judges the nodes and returns those that fit, in the order of names: the
 // pod's nominated node alone if it fits, else all that narrowing left.
 func (a *attempt) search(rec *decision.Record) []*site {
+	var own decision.Verdict // of the nominated node; it stands even outside of what was narrowed to
 	if st := a.siteNamed(a.pod.Nominated); st != nil {
-		if v := a.judgeNominated(st); v.Code == decision.Fits {
+		if own = a.judgeNominated(st); own.Code == decision.Fits {
 			rec.NominatedFirst = true
 			rec.Nodes = []decision.NodeRecord{{Name: st.node.Name}}
 			return []*site{st}
@@ -141,6 +142,10 @@ func (a *attempt) search(rec *decision.Record) []*site {
 		node := decision.NodeRecord{Name: st.node.Name}
 		if rec.Narrowed && !slices.Contains(rec.PreFilterNodes, st.node.Name) {
 			node.Verdict = decision.Verdict{Rule: decision.PreFilterResult, Code: decision.Unresolvable}
+			if own.Code != decision.Fits && st.node.Name == a.pod.Nominated {
+				node.Verdict = own
+				rec.Rejectors = rec.Rejectors.With(own.Rule)
+			}
 		} else if node.Verdict = a.judgeNominated(st); node.Verdict.Code == decision.Fits {
 			feasible = append(feasible, st)
 		} else {

@@ -107,18 +107,25 @@ func (a *attempt) reachable(bound []*model.PersistentVolumeClaim, n *model.Node)
 		if !ok {
 			return decision.Reason{Why: decision.WhyVolumeGone, Subject: claim.Volume, Who: claim.Name}
 		}
-		if !reaches(v, n) {
+		affinity := v.Affinity
+		if csi, ok := a.state.CSINode(n.Name); ok && v.CSI.InTree != "" && slices.Contains(csi.Migrated, v.CSI.InTree) {
+			affinity = v.Migrated
+			if v.MigrationFault != "" {
+				a.failed = fmt.Sprintf("running %q filter plugin: could not translate pv: %s", decision.VolumeBinding, v.MigrationFault)
+			}
+		}
+		if !admits(affinity, n) {
 			return decision.Reason{Why: decision.WhyVolumeAffinity, Subject: v.Name, Who: claim.Name}
 		}
 	}
 	return decision.Reason{}
 }
 
-func reaches(v *model.PersistentVolume, n *model.Node) bool {
-	if v.Affinity == nil {
+func admits(affinity *model.NodeAffine, n *model.Node) bool {
+	if affinity == nil {
 		return true
 	}
-	return slices.ContainsFunc(v.Affinity.Terms, func(t model.NodeTerm) bool { return t.Matches(n.Labels, n.Name) })
+	return slices.ContainsFunc(affinity.Terms, func(t model.NodeTerm) bool { return t.Matches(n.Labels, n.Name) })
 }
 
 // obtainable says which unbound claim finds no volume on a node.

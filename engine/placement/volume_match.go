@@ -15,7 +15,7 @@ func (a *attempt) volumeFor(claim *model.PersistentVolumeClaim, n *model.Node, t
 		if v.Class != claim.ClassName() || v.Claim.UID != "" && v.Claim.UID != claim.UID || !suits(v, claim, taken) {
 			continue
 		}
-		if !reaches(v, n) {
+		if !admits(v.Affinity, n) {
 			return nil // what is reserved elsewhere is not replaced
 		}
 		return v
@@ -25,7 +25,7 @@ func (a *attempt) volumeFor(claim *model.PersistentVolumeClaim, n *model.Node, t
 		if best != nil && best.Capacity <= v.Capacity {
 			continue
 		}
-		if suits(v, claim, taken) && available(v, claim) && reaches(v, n) {
+		if suits(v, claim, taken) && available(v, claim) && admits(v.Affinity, n) {
 			best = v
 		}
 	}

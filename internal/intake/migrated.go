@@ -4,12 +4,14 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	csitranslation "k8s.io/csi-translation-lib"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/engine/model"
 )
 
-// The in-tree plugins that a CSI driver stands in for. The handles need not be
-// those of the driver byte for byte: they tell volumes apart.
+// The in-tree plugins that a CSI driver stands in for. Handles that cannot be
+// translated are names: they tell volumes apart.
 const (
 	pluginGCE      = "kubernetes.io/gce-pd"
 	pluginEBS      = "kubernetes.io/aws-ebs"
@@ -34,11 +36,15 @@ func migrated(plugin, handle string) model.CSIVolume {
 	return model.CSIVolume{Driver: migratedDrivers[plugin], Handle: handle, InTree: plugin}
 }
 
+// anyZone begins the handle of a disk whose project and zone are not known; a
+// persistent volume's handle has its zone, if it is labelled with one.
+const anyZone = "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/"
+
 // inlineCSI is what stands in for a pod's own in-tree volume; zero for others.
 func inlineCSI(v *corev1.VolumeSource) model.CSIVolume {
 	switch {
 	case v.GCEPersistentDisk != nil:
-		return migrated(pluginGCE, v.GCEPersistentDisk.PDName)
+		return migrated(pluginGCE, anyZone+v.GCEPersistentDisk.PDName)
 	case v.AWSElasticBlockStore != nil:
 		return migrated(pluginEBS, ebsID(v.AWSElasticBlockStore.VolumeID))
 	case v.AzureDisk != nil:
@@ -59,7 +65,7 @@ func volumeCSI(v *corev1.PersistentVolumeSource) model.CSIVolume {
 	case v.CSI != nil:
 		return model.CSIVolume{Driver: v.CSI.Driver, Handle: v.CSI.VolumeHandle}
 	case v.GCEPersistentDisk != nil:
-		return migrated(pluginGCE, v.GCEPersistentDisk.PDName)
+		return migrated(pluginGCE, anyZone+v.GCEPersistentDisk.PDName)
 	case v.AWSElasticBlockStore != nil:
 		return migrated(pluginEBS, ebsID(v.AWSElasticBlockStore.VolumeID))
 	case v.AzureDisk != nil:
@@ -76,3 +82,47 @@ func volumeCSI(v *corev1.PersistentVolumeSource) model.CSIVolume {
 
 // ebsID takes the zone out of "aws://zone/vol-1".
 func ebsID(id string) string { return id[strings.LastIndex(id, "/")+1:] }
+
+// migrate adds what an in-tree volume is on nodes that have migrated its plugin.
+func migrate(out *model.PersistentVolume, v *corev1.PersistentVolume) {
+	if out.CSI.InTree == "" {
+		return
+	}
+	out.Migrated = out.Affinity
+	// The translator is given one source: it trips over several.
+	alone := &corev1.PersistentVolume{ObjectMeta: v.ObjectMeta, Spec: v.Spec}
+	alone.Spec.PersistentVolumeSource = translatable(&v.Spec.PersistentVolumeSource)
+	translator := csitranslation.New()
+	if !translator.IsPVMigratable(alone) {
+		return
+	}
+	there, err := translator.TranslateInTreePVToCSI(klog.Logger{}, alone)
+	if err != nil {
+		out.MigrationFault = err.Error()
+		return
+	}
+	out.Migrated = volumeAffinity(there)
+	if there.Spec.CSI != nil {
+		out.CSI.Handle = there.Spec.CSI.VolumeHandle
+	}
+}
+
+// translatable is the source that volumeCSI looks at, alone.
+func translatable(v *corev1.PersistentVolumeSource) (out corev1.PersistentVolumeSource) {
+	switch {
+	case v.CSI != nil:
+	case v.GCEPersistentDisk != nil:
+		out.GCEPersistentDisk = v.GCEPersistentDisk
+	case v.AWSElasticBlockStore != nil:
+		out.AWSElasticBlockStore = v.AWSElasticBlockStore
+	case v.AzureDisk != nil:
+		out.AzureDisk = v.AzureDisk
+	case v.Cinder != nil:
+		out.Cinder = v.Cinder
+	case v.VsphereVolume != nil:
+		out.VsphereVolume = v.VsphereVolume
+	case v.PortworxVolume != nil:
+		out.PortworxVolume = v.PortworxVolume
+	}
+	return out
+}

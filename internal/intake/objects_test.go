@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -98,13 +100,35 @@ func TestSelectorsOfGroups(t *testing.T) {
 		model.Budget{Name: "b", Selector: &model.Selector{}, DisruptionsAllowed: 1, Disrupted: []string{"x", "y"}})
 }
 
+func TestMigratedVolumesAreWhereTheDriverSays(t *testing.T) {
+	in := New()
+	there := func(zone string) *model.PersistentVolume {
+		v := &corev1.PersistentVolume{}
+		v.Labels = map[string]string{corev1.LabelTopologyZone: zone}
+		v.Spec.GCEPersistentDisk = &corev1.GCEPersistentDiskVolumeSource{PDName: "g"}
+		return in.PersistentVolume(v)
+	}
+	v := there("z1")
+	want := model.Requirement{Key: "topology.gke.io/zone", Op: model.In, Values: []string{"z1"}}
+	if v.Affinity != nil || v.Migrated == nil || len(v.Migrated.Terms) != 1 || !reflect.DeepEqual(v.Migrated.Terms[0].Labels, []model.Requirement{want}) {
+		t.Errorf("migrated to %+v", v.Migrated)
+	}
+	if v.CSI.Handle != "projects/UNSPECIFIED/zones/z1/disks/g" {
+		t.Errorf("handle is %q", v.CSI.Handle)
+	}
+	const fault = "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: z1"
+	if v := there("z1__z2"); v.MigrationFault != fault {
+		t.Errorf("fault is %q, want %q", v.MigrationFault, fault)
+	}
+}
+
 func TestVolumesOfPods(t *testing.T) {
 	s := New().Pod(pod(t, `{"metadata":{"name":"p"},"spec":{"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"c"}},{"name":"b","ephemeral":{}},
 		{"name":"d","rbd":{"monitors":["m2","m1"],"image":"i"}},{"name":"e","gcePersistentDisk":{"pdName":"g","readOnly":true}},{"name":"f","image":{"reference":"r"}}]}}`)).Spec
 	want := model.PodSpec{
 		Claims: []model.PodClaim{{Volume: "a", Claim: "c"}, {Volume: "b", Claim: "p-b", Ephemeral: true}},
 		Disks:  []model.Disk{{Kind: model.RBDDisk, ID: "rbd/i", Monitors: []string{"m1", "m2"}}, {Kind: model.GCEDisk, ID: "g", ReadOnly: true}},
-		Inline: []model.CSIVolume{{Driver: "pd.csi.storage.gke.io", Handle: "g", InTree: "kubernetes.io/gce-pd"}},
+		Inline: []model.CSIVolume{{Driver: "pd.csi.storage.gke.io", Handle: "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/g", InTree: "kubernetes.io/gce-pd"}},
 		Images: []string{"r:latest"},
 	}
 	if !reflect.DeepEqual(s.Claims, want.Claims) || !reflect.DeepEqual(s.Disks, want.Disks) || !reflect.DeepEqual(s.Inline, want.Inline) || !reflect.DeepEqual(s.Images, want.Images) {

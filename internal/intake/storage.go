@@ -25,14 +25,22 @@ func (in *Intake) PersistentVolume(v *corev1.PersistentVolume) *model.Persistent
 		Deleting: v.DeletionTimestamp != nil, ClassAttr: deref(v.Spec.VolumeAttributesClassName),
 		ResourceVersion: v.ResourceVersion,
 	}
-	if a := v.Spec.NodeAffinity; a != nil && a.Required != nil {
-		out.Affinity = &model.NodeAffine{}
-		for i := range a.Required.NodeSelectorTerms {
-			out.Affinity.Terms = append(out.Affinity.Terms, volumeTerm(&a.Required.NodeSelectorTerms[i]))
-		}
-	}
+	out.Affinity = volumeAffinity(v)
+	migrate(out, v)
 	if c := v.Spec.ClaimRef; c != nil {
 		out.Claim = model.ClaimRef{Namespace: c.Namespace, Name: c.Name, UID: string(c.UID)}
+	}
+	return out
+}
+
+func volumeAffinity(v *corev1.PersistentVolume) *model.NodeAffine {
+	a := v.Spec.NodeAffinity
+	if a == nil || a.Required == nil {
+		return nil
+	}
+	out := &model.NodeAffine{}
+	for i := range a.Required.NodeSelectorTerms {
+		out.Terms = append(out.Terms, volumeTerm(&a.Required.NodeSelectorTerms[i]))
 	}
 	return out
 }

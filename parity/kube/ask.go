@@ -168,7 +168,7 @@ func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, narrowed *fwk.Pre
 	}
 	for _, n := range nodes {
 		told := nodeTold{Name: n.Node().Name}
-		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(told.Name) {
+		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(told.Name) && told.Name != own {
 			told.Plugin, told.Code = "PreFilterResult", fwk.UnschedulableAndUnresolvable.String()
 		} else if s := a.fw.RunFilterPluginsWithNominatedPods(a.ctx, a.state, a.pod, n); s.IsSuccess() {
 			told.Feasible = true
