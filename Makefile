@@ -1,4 +1,6 @@
 # make help lists the targets.
+SHELL = bash
+.SHELLFLAGS = -o pipefail -ec
 GO ?= go
 SHELLS = ./actuate/... ./agent/... ./control/... ./feed/... ./load/...
 
