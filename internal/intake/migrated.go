@@ -99,6 +99,7 @@ func migrate(out *model.PersistentVolume, v *corev1.PersistentVolume) {
 	there, err := translator.TranslateInTreePVToCSI(klog.Logger{}, alone)
 	if err != nil {
 		out.MigrationFault = err.Error()
+		out.CSI.Driver, out.CSI.Handle = "", "" // limits do not count it
 		return
 	}
 	out.Migrated = volumeAffinity(there)
