@@ -3,6 +3,7 @@ package feed
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -47,6 +49,10 @@ func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
 	js, err := utilyaml.ToJSON(doc)
 	if err != nil {
 		return nil, err
+	}
+	var head metav1.TypeMeta
+	if err := json.Unmarshal(js, &head); err != nil || head.Kind == "" || head.APIVersion == "" {
+		return nil, errors.New("apiVersion and kind: not found: want an object or a list that kubectl get -o yaml or -o json wrote, whole")
 	}
 	o, kind, err := scheme.Codecs.UniversalDeserializer().Decode(js, nil, nil)
 	if runtime.IsNotRegisteredError(err) {

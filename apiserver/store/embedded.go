@@ -36,7 +36,7 @@ const (
 
 // OpenEmbedded starts the member kept in dir/etcd, making it if there is none.
 func OpenEmbedded(ctx context.Context, dir string) (*Backend, error) {
-	lock, err := lockDir(dir)
+	lock, err := Lock(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,9 @@ func OpenEmbedded(ctx context.Context, dir string) (*Backend, error) {
 	}), nil
 }
 
-// lockDir makes sure that no other process uses dir.
-func lockDir(dir string) (*fileutil.LockedFile, error) {
+// Lock makes sure that no other process uses the data directory dir until the
+// lock is closed. That it is in use is an error that names the process.
+func Lock(dir string) (*fileutil.LockedFile, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}

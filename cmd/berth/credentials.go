@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
@@ -48,6 +49,9 @@ func identity(node, part string) (pki.Identity, error) {
 	case (node == "") == (part == ""):
 		return pki.Identity{}, errors.New("exactly one of --node and --for must be given")
 	case node != "":
+		if bad := validation.IsDNS1123Subdomain(node); len(bad) > 0 {
+			return pki.Identity{}, fmt.Errorf("--node %q: %s", node, bad[0])
+		}
 		return pki.Node(node), nil
 	case part == "scheduler":
 		return pki.Scheduler(), nil

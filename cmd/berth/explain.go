@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
@@ -42,7 +44,12 @@ or as dumps (-f) describe it. A bound pod is judged as if it were not yet bound.
   berth explain pod web-1 -o json
   kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns -A -o yaml > dump.yaml
   berth explain pod default/web-1 -f dump.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("explain pod: %d names given: want one pod, e.g. berth explain pod default/web-1", len(args))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
 				return fmt.Errorf("-o %q: must be text or json", output)
@@ -51,22 +58,27 @@ or as dumps (-f) describe it. A bound pod is judged as if it were not yet bound.
 			if err != nil {
 				return err
 			}
-			objects, err := clusterObjects(cmd.Context(), kubeconfig, dumps)
+			namespace, name, both := strings.Cut(args[0], "/")
+			if !both {
+				namespace, name = "default", args[0]
+			}
+			objects, err := clusterObjects(cmd.Context(), kubeconfig, dumps, namespace, name)
 			if err != nil {
 				return err
 			}
-			return explainPod(cmd.OutOrStdout(), settings, objects, args[0], output)
+			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, output)
 		},
 	}
-	cmd.Flags().StringArrayVarP(&dumps, "file", "f", nil, "dump of `kubectl get -o yaml|json` to read instead of a live cluster; may be repeated")
+	cmd.Flags().StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
 	configFlag(cmd.Flags(), &configs)
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the default cluster's")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }
 
-// clusterObjects are a cluster's, from dumps or live.
-func clusterObjects(ctx context.Context, kubeconfig string, dumps []string) ([]runtime.Object, error) {
+// clusterObjects are a cluster's, from dumps or live. Of finished pods the live
+// ones have only the one that is asked about.
+func clusterObjects(ctx context.Context, kubeconfig string, dumps []string, namespace, name string) ([]runtime.Object, error) {
 	if len(dumps) > 0 {
 		return feed.Dump(dumps)
 	}
@@ -78,13 +90,18 @@ func clusterObjects(ctx context.Context, kubeconfig string, dumps []string) ([]r
 	if err != nil {
 		return nil, err
 	}
-	return feed.List(ctx, client)
+	objects, err := feed.List(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	pod, err := client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err == nil && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed) {
+		objects = append(objects, pod)
+	}
+	return objects, nil
 }
 
 func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, output string) error {
-	if !strings.Contains(name, "/") {
-		name = "default/" + name
-	}
 	var schedulers []string
 	for _, c := range settings.profiles() {
 		schedulers = append(schedulers, c.Name)

@@ -19,7 +19,7 @@ import (
 // lines say what started where.
 type lines struct{ w io.Writer }
 
-func (l lines) started(o *upOptions, settings settings, server *apiserver.Server, nodes []*corev1.Node, took time.Duration) {
+func (l lines) started(o *upOptions, settings settings, server *apiserver.Server, nodes []*corev1.Node, others int, took time.Duration) {
 	kept := "data in " + o.server.DataDir
 	if o.ephemeral {
 		kept = "nothing is kept"
@@ -42,6 +42,9 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 	_ = t.Flush()
 	for line := range strings.Lines(table.String()) {
 		fmt.Fprintln(l.w, strings.TrimRight(line, " \n"))
+	}
+	if others > 0 {
+		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with agents of their own. Where no agent runs,\npods are placed but do not start: delete such nodes, or start with them again.\n", others)
 	}
 	kubectl := "berth kubectl"
 	if server.KubeconfigPath() != kubeconfigIn(defaultDataDir()) {

@@ -26,8 +26,11 @@ func main() {
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:           "berth",
-		Short:         "Berth decides where every pod of a cluster runs, and when it must move",
+		Use:   "berth",
+		Short: "Berth decides where every pod of a cluster runs",
+		Example: `  berth up
+  berth kubectl apply -f examples/pods.yaml
+  berth explain pod web-7`,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -64,19 +64,22 @@ func (p *parts) ended(name string, err error) {
 	p.cancel(err)
 }
 
-// readyNodes counts the named nodes that are Ready and not tainted as new.
-func readyNodes(ctx context.Context, client kubernetes.Interface, names map[string]bool) (int, error) {
+// readyNodes counts the named nodes that are Ready and not tainted as new, and
+// the nodes that are not named.
+func readyNodes(ctx context.Context, client kubernetes.Interface, names map[string]bool) (ready, others int, err error) {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	ready := 0
 	for i := range list.Items {
-		if n := &list.Items[i]; names[n.Name] && usable(n) {
+		switch n := &list.Items[i]; {
+		case !names[n.Name]:
+			others++
+		case usable(n):
 			ready++
 		}
 	}
-	return ready, nil
+	return ready, others, nil
 }
 
 func usable(n *corev1.Node) bool {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/apiserver/store"
 	"github.com/berthproject/berth/control/scheduler"
 )
 
@@ -104,10 +105,11 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 			}
 			p.run("nodes", a.Run)
 		}
-		if err := awaitNodes(p.ctx, config, nodes); err != nil {
+		others, err := awaitNodes(p.ctx, config, nodes)
+		if err != nil {
 			return err
 		}
-		say.started(&o, settings, server, nodes, time.Since(started))
+		say.started(&o, settings, server, nodes, others, time.Since(started))
 		return nil
 	})
 }
@@ -148,7 +150,9 @@ func serverOptions(flags *pflag.FlagSet, o *apiserver.Options, settings settings
 }
 
 // upDirs settles where things are kept: with --ephemeral in a directory that goes
-// with the process, except for the kubeconfig, which people must find.
+// with the process, except for the kubeconfig, which people must find. The data
+// directory is locked all the same: the kubeconfig in it may be that of a cluster
+// that runs.
 func upDirs(o *upOptions) (dir string, clean func(), err error) {
 	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
@@ -156,7 +160,13 @@ func upDirs(o *upOptions) (dir string, clean func(), err error) {
 	if !o.ephemeral {
 		return o.server.DataDir, func() {}, nil
 	}
+	before, _ := os.ReadDir(o.server.DataDir)
+	lock, err := store.Lock(o.server.DataDir)
+	if err != nil {
+		return "", nil, err
+	}
 	if dir, err = os.MkdirTemp("", "berth-ephemeral-"); err != nil {
+		_ = lock.Close()
 		return "", nil, err
 	}
 	o.server.Kubeconfig = kubeconfigIn(o.server.DataDir)
@@ -164,14 +174,19 @@ func upDirs(o *upOptions) (dir string, clean func(), err error) {
 	return dir, func() {
 		_ = os.Remove(o.server.Kubeconfig)
 		_ = os.RemoveAll(dir)
+		if len(before) == 0 { // nothing was there to be locked
+			_ = os.Remove(lock.Name())
+		}
+		_ = lock.Close()
 	}, nil
 }
 
-// awaitNodes waits until all nodes can take pods.
-func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node) error {
+// awaitNodes waits until all nodes can take pods, and counts the others that the
+// cluster has.
+func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node) (others int, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	names := map[string]bool{}
 	for _, n := range nodes {
@@ -182,10 +197,10 @@ func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node) 
 	// A list of thousands takes a server a while; not all its time may go to it.
 	pause := 50*time.Millisecond + time.Duration(len(nodes))*time.Millisecond/2
 	for tick := time.NewTicker(pause); ; {
-		ready, err := readyNodes(ctx, client, names)
+		ready, others, err := readyNodes(ctx, client, names)
 		if err == nil && ready == len(nodes) {
 			tick.Stop()
-			return nil
+			return others, nil
 		}
 		if len(nodes) > 100 {
 			bar.show(ready, len(nodes), "nodes ready")
@@ -193,7 +208,7 @@ func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node) 
 		select {
 		case <-ctx.Done():
 			tick.Stop()
-			return errors.Join(err, context.Cause(ctx))
+			return 0, errors.Join(err, context.Cause(ctx))
 		case <-tick.C:
 		}
 	}
