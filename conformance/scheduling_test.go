@@ -19,6 +19,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/testkit"
 )
 
 // schedulingVector is one recorded decision of kube-scheduler; the README beside
@@ -43,7 +44,7 @@ const maxDeviceVectors = 4
 func TestScheduling(t *testing.T) {
 	families := loadFamilies(t, "scheduling")
 	if len(families) == 0 {
-		t.Skip("no scheduling vectors here")
+		testkit.Skip(t, "scheduling vectors", "conformance/testdata has none")
 	}
 	fmt.Println("scheduling: expect.preemption is not compared yet; expect.message is by TestSchedulingMessages")
 	different := divergent(t)

@@ -83,13 +83,6 @@ func podResourceName(r *report, name corev1.ResourceName, path *field.Path) {
 	}
 }
 
-// ValidateResourceName says whether name can stand for a resource anywhere in the API.
-func ValidateResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
-	var r report
-	resourceName(&r, name, path)
-	return r.errs
-}
-
 // ValidateResourceQuantityValue wants a quantity that is not negative, and whole for what comes in pieces.
 func ValidateResourceQuantityValue(name corev1.ResourceName, value resource.Quantity, path *field.Path) field.ErrorList {
 	var r report
