@@ -1,12 +1,9 @@
 package feed
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/berthproject/berth/internal/config"
 )
 
 // Dump reads the objects of files that `kubectl get -o yaml` or `-o json` wrote:
@@ -27,18 +26,11 @@ func Dump(files []string) ([]runtime.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-		for n := 1; ; n++ {
-			doc, err := reader.Read()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err == nil && len(bytes.TrimSpace(doc)) > 0 {
-				out, err = decode(out, doc)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: document %d: %w", file, n, err)
-			}
+		if err := config.Split(file, data, func(doc []byte) (err error) {
+			out, err = decode(out, doc)
+			return err
+		}); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

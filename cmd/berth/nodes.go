@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -13,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/load"
 )
 
@@ -75,23 +72,12 @@ func readNodes(file string) ([]*corev1.Node, error) {
 		return nil, err
 	}
 	var out []*corev1.Node
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for n := 1; ; n++ {
-		doc, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: document %d: %w", file, n, err)
-		}
-		if len(bytes.TrimSpace(doc)) == 0 {
-			continue
-		}
+	if err := config.Split(file, data, func(doc []byte) error {
 		nodes, err := nodesOf(doc)
-		if err != nil {
-			return nil, fmt.Errorf("%s: document %d: %w", file, n, err)
-		}
 		out = append(out, nodes...)
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s: no Node in it", file)

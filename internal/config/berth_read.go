@@ -1,8 +1,6 @@
 package config
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
@@ -35,23 +32,14 @@ func Documents(files []string) ([]Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-		for n := 1; ; n++ {
-			doc, err := reader.Read()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: document %d: %w", file, n, err)
-			}
-			if len(bytes.TrimSpace(doc)) == 0 {
-				continue
-			}
+		if err := Split(file, data, func(doc []byte) error {
 			d, err := document(file, doc)
-			if err != nil {
-				return nil, fmt.Errorf("%s: document %d: %w", file, n, err)
+			if err == nil {
+				out = append(out, d)
 			}
-			out = append(out, d)
+			return err
+		}); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
