@@ -1,0 +1,29 @@
+package config
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// Split hands over the YAML documents of a file one by one, empty ones left out.
+// An error says which document of which file it is about.
+func Split(file string, data []byte, each func(doc []byte) error) error {
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for n := 1; ; n++ {
+		doc, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil && len(bytes.TrimSpace(doc)) > 0 {
+			err = each(doc)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: document %d: %w", file, n, err)
+		}
+	}
+}
