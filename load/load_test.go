@@ -65,7 +65,7 @@ func TestPodsAreConverted(t *testing.T) {
 
 func TestBadListsAreRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"empty":          {"", "EOF"},
+		"empty":          {"", "empty"},
 		"missing column": {"sn,cpu\n", `no column "cpu_milli"`},
 		"negative":       {nodeHead + "n,-1,1,0,\n", `list.csv:2: cpu_milli: "-1"`},
 		"not a number":   {nodeHead + "n,1,1,0,\nm,1,lots,0,\n", `list.csv:3: memory_mib: "lots"`},

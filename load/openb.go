@@ -43,6 +43,9 @@ func table(file string, columns []string, row func(field func(column string) str
 	r := csv.NewReader(f)
 	r.ReuseRecord = true
 	head, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: empty: want a CSV file whose first line names the columns %s", file, strings.Join(columns, ", "))
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

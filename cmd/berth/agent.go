@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -27,9 +28,16 @@ func agentCommand() *cobra.Command {
 simulated runtime: no processes; annotations of a pod say how long it runs
 (sim.berth.dev/run-seconds) and how it ends (sim.berth.dev/exit-code).`,
 		Example: `  berth credentials --node n7 > n7.kubeconfig
-  berth agent --kubeconfig n7.kubeconfig --node-name n7 --node-cpu 16`,
+  berth agent --kubeconfig n7.kubeconfig --node-cpu 16`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := clientConfig(kubeconfig, "berth-agent")
+			if err != nil {
+				return err
+			}
+			if own := nodeOf(cmd.Context(), config); own != "" && !cmd.Flags().Changed("node-name") {
+				name = own
+			}
 			nodes.count = 1
 			list, err := nodes.nodes(func(int) string { return name })
 			if err != nil {
@@ -38,8 +46,8 @@ simulated runtime: no processes; annotations of a pod say how long it runs
 			if name == "" && nodes.file == "" {
 				return errors.New("--node-name: must be given, e.g. the host's name")
 			}
-			config, err := clientConfig(kubeconfig, "berth-agent")
-			if err != nil {
+			if err := need(cmd.Context(), config, authorizationv1.ResourceAttributes{Verb: "update", Resource: "nodes", Subresource: "status", Name: list[0].Name},
+				"a node's credential serves that node only; berth credentials --node "+list[0].Name+" makes one"); err != nil {
 				return err
 			}
 			a, err := newAgent(config, list, 0)
@@ -51,7 +59,7 @@ simulated runtime: no processes; annotations of a pod say how long it runs
 		},
 	}
 	host, _ := os.Hostname()
-	cmd.Flags().StringVar(&name, "node-name", host, "name of the node")
+	cmd.Flags().StringVar(&name, "node-name", host, "name of the node; without it the one that the credential is for")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential; without it the default cluster's")
 	nodes.add(cmd.Flags())
 	return cmd

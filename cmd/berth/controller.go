@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -36,6 +37,10 @@ Kubernetes cluster has its own; there they are refused. Run one copy.`,
 				return err
 			}
 			if err := ours(config); err != nil {
+				return err
+			}
+			if err := need(cmd.Context(), config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes"},
+				"berth credentials --for controller makes one that may"); err != nil {
 				return err
 			}
 			logToStderr()

@@ -22,6 +22,7 @@ type nodeFlags struct {
 	count       int
 	cpu, memory string
 	file, openb string
+	sized       bool // count, cpu or memory were given
 }
 
 func (f *nodeFlags) add(flags *pflag.FlagSet) {
@@ -33,6 +34,8 @@ func (f *nodeFlags) add(flags *pflag.FlagSet) {
 // nodes are those that the flags ask for; names are n1, n2, ... of equal ones.
 func (f *nodeFlags) nodes(name func(i int) string) ([]*corev1.Node, error) {
 	switch {
+	case f.sized && (f.file != "" || f.openb != ""):
+		return nil, errors.New("--nodes, --node-cpu and --node-memory: the file of nodes says how many and how large")
 	case f.file != "" && f.openb != "":
 		return nil, errors.New("--nodes-file and --openb-nodes: only one of them can say which nodes there are")
 	case f.file != "":

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/control/scheduler"
@@ -36,6 +37,10 @@ its default, requests are limited by the number of workers and by the server alo
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.options(cmd.Flags())
 			if err != nil {
+				return err
+			}
+			if err := need(cmd.Context(), o.Config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "binding"},
+				"berth credentials --for scheduler makes one that may; for a Kubernetes cluster see deploy/"); err != nil {
 				return err
 			}
 			o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))

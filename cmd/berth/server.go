@@ -34,7 +34,7 @@ account, which berth controller makes in each namespace; run it beside.`,
 			go func() {
 				select {
 				case <-server.Ready():
-					fmt.Fprintf(cmd.OutOrStdout(), "API server ready at https://%s, kubeconfig %s\n", server.Address(), server.KubeconfigPath())
+					fmt.Fprintf(cmd.OutOrStdout(), "API server ready at https://%s, kubeconfig %s; run berth controller beside it\n", server.Address(), server.KubeconfigPath())
 				case <-cmd.Context().Done():
 				}
 			}()

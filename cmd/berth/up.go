@@ -52,6 +52,7 @@ nodes in one process. A second start goes on where the first one was. Ctrl-C sto
 				settings.berth.Scheduler.Seed = o.seed
 			}
 			serverOptions(cmd.Flags(), &o.server, settings)
+			o.nodes.sized = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
 			return runUp(cmd.Context(), cmd.OutOrStdout(), o, settings)
 		},
 	}

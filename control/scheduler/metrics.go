@@ -53,6 +53,12 @@ func newMetrics() *metrics {
 	return m
 }
 
+// countDropped shows how many events were given up.
+func (m *metrics) countDropped(dropped func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "berth_scheduler_events_dropped_total",
+		Help: "Number of events that were given up because the API server did not keep up."}, func() float64 { return float64(dropped()) }))
+}
+
 // beat notes that the loop is alive.
 func (m *metrics) beat() {
 	m.mu.Lock()

@@ -88,6 +88,7 @@ func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interf
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.events = actuate.NewEvents(client, instance(), time.Now)
+	s.metrics.countDropped(s.events.Dropped)
 	s.act = actuate.New(actuate.Options{Client: client, Workers: o.BindWorkers, Timeout: o.RequestTimeout,
 		Answer:  func(out scheduling.Outcome) { s.feed.Push(out) },
 		Compile: s.feed.Pod, Condition: s.feed.Condition, Events: s.events, Now: time.Now, Observe: s.observe})
