@@ -46,7 +46,7 @@ simulated runtime: no processes; annotations of a pod say how long it runs
 			if name == "" && nodes.file == "" {
 				return errors.New("--node-name: must be given, e.g. the host's name")
 			}
-			if err := need(cmd.Context(), config, authorizationv1.ResourceAttributes{Verb: "update", Resource: "nodes", Subresource: "status", Name: list[0].Name},
+			if err := need(cmd.Context(), config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: list[0].Name},
 				"a node's credential serves that node only; berth credentials --node "+list[0].Name+" makes one"); err != nil {
 				return err
 			}

@@ -39,7 +39,7 @@ Kubernetes cluster has its own; there they are refused. Run one copy.`,
 			if err := ours(config); err != nil {
 				return err
 			}
-			if err := need(cmd.Context(), config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "nodes"},
+			if err := need(cmd.Context(), config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"},
 				"berth credentials --for controller makes one that may"); err != nil {
 				return err
 			}
