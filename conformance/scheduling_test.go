@@ -19,7 +19,6 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/intake"
-	"github.com/berthproject/berth/internal/testkit"
 )
 
 // schedulingVector is one recorded decision of kube-scheduler; the README beside
@@ -44,7 +43,7 @@ const maxDeviceVectors = 4
 func TestScheduling(t *testing.T) {
 	families := loadFamilies(t, "scheduling")
 	if len(families) == 0 {
-		testkit.Skip(t, "scheduling vectors", "conformance/testdata has none")
+		none(t, "scheduling")
 	}
 	fmt.Println("scheduling: expect.preemption is not compared yet; expect.message is by TestSchedulingMessages")
 	different := divergent(t)

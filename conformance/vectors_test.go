@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/berthproject/berth/internal/testkit"
 )
 
 // vectorsDir replaces the recordings that come with the repository.
@@ -29,7 +31,8 @@ func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 	if *vectorsDir == "" {
 		files = glob(t, filepath.Join("testdata", sub, "*.jsonl.gz"))
 	} else {
-		files = append(glob(t, filepath.Join(*vectorsDir, "*.jsonl")), glob(t, filepath.Join(*vectorsDir, sub, "*.jsonl"))...)
+		dir := namedDir(t)
+		files = append(glob(t, filepath.Join(dir, "*.jsonl")), glob(t, filepath.Join(dir, sub, "*.jsonl"))...)
 	}
 	families := map[string][]json.RawMessage{}
 	for _, file := range files {
@@ -50,6 +53,30 @@ func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 		}
 	}
 	return families
+}
+
+// namedDir is the folder that -vectors names, from here or from the module's
+// root, where people stand who type it. One without vectors is a mistake.
+func namedDir(t *testing.T) string {
+	t.Helper()
+	dir := *vectorsDir
+	if _, err := os.Stat(dir); err != nil && !filepath.IsAbs(dir) {
+		dir = filepath.Join("..", dir)
+	}
+	if len(glob(t, filepath.Join(dir, "*.jsonl")))+len(glob(t, filepath.Join(dir, "*", "*.jsonl"))) == 0 {
+		t.Fatalf("-vectors %s: no *.jsonl there", *vectorsDir)
+	}
+	return dir
+}
+
+// none skips a test that found no vectors: in a folder of the caller's choice
+// that is fine, in testdata it is not.
+func none(t *testing.T, schema string) {
+	t.Helper()
+	if *vectorsDir != "" {
+		t.Skipf("-vectors %s has none of the schema %q", *vectorsDir, schema)
+	}
+	testkit.Skip(t, schema+" vectors", "conformance/testdata has none")
 }
 
 func glob(t *testing.T, pattern string) []string {
