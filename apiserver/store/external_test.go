@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// guardedEtcd is an etcd on loopback that wants TLS and a client certificate;
+// authority signs both.
+func guardedEtcd(t *testing.T, authority *pki.Authority) string {
+	t.Helper()
+	certFile, keyFile, err := authority.ServingPair(pki.ServerNames(net.IPv4(127, 0, 0, 1), "127.0.0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := url.URL{Scheme: "https", Host: testkit.FreeAddress(t)}
+	peer := url.URL{Scheme: "http", Host: testkit.FreeAddress(t)}
+	cfg := embed.NewConfig()
+	cfg.Dir, cfg.LogLevel = t.TempDir(), "panic"
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.ClientTLSInfo = transport.TLSInfo{CertFile: certFile, KeyFile: keyFile, TrustedCAFile: authority.CAFile(), ClientCertAuth: true}
+	server, err := embed.StartEtcd(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	select {
+	case <-server.Server.ReadyNotify():
+	case <-time.After(time.Minute):
+		t.Fatal("etcd was not ready after a minute")
+	}
+	return client.String()
+}
+
+// clientFiles are a certificate and key of authority as files.
+func clientFiles(t *testing.T, authority *pki.Authority) (certFile, keyFile string) {
+	t.Helper()
+	cert, key, err := authority.ClientPEM(pki.Component("store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certFile, keyFile = filepath.Join(dir, "client.crt"), filepath.Join(dir, "client.key")
+	for file, data := range map[string][]byte{certFile: cert, keyFile: key} {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certFile, keyFile
+}
+
+func TestExternalOverTLS(t *testing.T) {
+	authority, err := pki.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := External{Servers: []string{guardedEtcd(t, authority)}, CAFile: authority.CAFile()}
+	at.CertFile, at.KeyFile = clientFiles(t, authority)
+	backend, err := OpenExternal(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend.Close()
+
+	stranger, err := pki.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := at
+	foreign.CertFile, foreign.KeyFile = clientFiles(t, stranger)
+	if b, err := openSoon(t, foreign); err == nil {
+		b.Close()
+		t.Error("a certificate of another authority was let in")
+	}
+	missing := at
+	missing.KeyFile = filepath.Join(t.TempDir(), "none")
+	if b, err := OpenExternal(t.Context(), missing); err == nil {
+		b.Close()
+		t.Error("a key file that is not there was passed over")
+	}
+}
+
+// openSoon gives up after some seconds instead of the patience of a start.
+func openSoon(t *testing.T, at External) (*Backend, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	return OpenExternal(ctx, at)
+}
