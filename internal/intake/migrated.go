@@ -64,20 +64,13 @@ func volumeCSI(v *corev1.PersistentVolumeSource) model.CSIVolume {
 	switch {
 	case v.CSI != nil:
 		return model.CSIVolume{Driver: v.CSI.Driver, Handle: v.CSI.VolumeHandle}
-	case v.GCEPersistentDisk != nil:
-		return migrated(pluginGCE, anyZone+v.GCEPersistentDisk.PDName)
-	case v.AWSElasticBlockStore != nil:
-		return migrated(pluginEBS, ebsID(v.AWSElasticBlockStore.VolumeID))
-	case v.AzureDisk != nil:
-		return migrated(pluginAzure, v.AzureDisk.DataDiskURI)
-	case v.Cinder != nil:
+	case v.Cinder != nil: // the one whose source has another type
 		return migrated(pluginCinder, v.Cinder.VolumeID)
-	case v.VsphereVolume != nil:
-		return migrated(pluginVSphere, v.VsphereVolume.VolumePath)
-	case v.PortworxVolume != nil:
-		return migrated(pluginPortworx, v.PortworxVolume.VolumeID)
 	}
-	return model.CSIVolume{}
+	return inlineCSI(&corev1.VolumeSource{
+		GCEPersistentDisk: v.GCEPersistentDisk, AWSElasticBlockStore: v.AWSElasticBlockStore, AzureDisk: v.AzureDisk,
+		VsphereVolume: v.VsphereVolume, PortworxVolume: v.PortworxVolume,
+	})
 }
 
 // ebsID takes the zone out of "aws://zone/vol-1".
