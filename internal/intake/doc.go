@@ -17,7 +17,6 @@
 // makes podspec.go read another field adds it to key.go; a test that changes
 // fields at random holds the two together.
 //
-// Departures from Kubernetes: the translation of in-tree volumes to CSI knows
-// the driver and the handle, which attach limits need, but does not rewrite the
-// topology labels of volumes made before CSI migration.
+// In-tree volumes are translated to what their CSI drivers know, topology
+// labels included, by Kubernetes' own library for that.
 package intake
