@@ -26,6 +26,7 @@ import (
 func cluster(cpu string) *fake.Clientset {
 	client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "n1"}, Status: corev1.NodeStatus{
 		Allocatable: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}}})
+	knowCallers(client)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "binding" {
 			return false, nil, nil
@@ -113,7 +114,7 @@ func TestPodsAreBoundOrToldWhyNot(t *testing.T) {
 		if late = get(t, client, "late"); late.Spec.NodeName != "n1" {
 			t.Error("the room of a deleted pod was not used")
 		}
-		page := scrape(s, client, "good")
+		page := scrape(s, "good")
 		for _, want := range []string{
 			`scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 5`,
 			`scheduler_schedule_attempts_total{profile="default-scheduler",result="unschedulable"} 1`,
@@ -192,9 +193,9 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// scrape gets the metrics with a token; the API knows "good", who may, and
-// "poor", who may not.
-func scrape(s *shell, client *fake.Clientset, token string) *httptest.ResponseRecorder {
+// knowCallers lets the API know "good", who may get the metrics, and "poor", who may
+// not. It must come before anything uses the client.
+func knowCallers(client *fake.Clientset) {
 	client.PrependReactor("create", "tokenreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
 		r := a.(ktesting.CreateAction).GetObject().(*authenticationv1.TokenReview).DeepCopy()
 		r.Status.Authenticated = r.Spec.Token == "good" || r.Spec.Token == "poor"
@@ -206,6 +207,10 @@ func scrape(s *shell, client *fake.Clientset, token string) *httptest.ResponseRe
 		r.Status.Allowed = r.Spec.User == "good" && r.Spec.NonResourceAttributes.Path == "/metrics"
 		return true, r, nil
 	})
+}
+
+// scrape gets the metrics with a token.
+func scrape(s *shell, token string) *httptest.ResponseRecorder {
 	page, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
@@ -219,7 +224,7 @@ func TestMetricsAreForWhomTheAPIAllows(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
 		for token, want := range map[string]int{"": 401, "forged": 401, "poor": 403, "good": 200} {
-			if got := scrape(s, client, token); got.Code != want {
+			if got := scrape(s, token); got.Code != want {
 				t.Errorf("token %q: %d %s, want %d", token, got.Code, got.Body, want)
 			}
 		}
