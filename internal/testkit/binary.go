@@ -2,10 +2,12 @@ package testkit
 
 import (
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -42,12 +44,36 @@ func build() (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}
+	if err := lookAtSources(); err != nil {
+		return "", err
+	}
 	binary := filepath.Join(dir, "berth")
 	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "github.com/berthproject/berth/cmd/berth").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building ./cmd/berth: %w\n%s", err, out)
 	}
 	return binary, nil
+}
+
+// lookAtSources looks at every source file of the module. The go command takes
+// note of what a test looks at, so that results of tests that drive the binary are
+// not taken from its cache after what the binary is made of has changed.
+func lookAtSources() error {
+	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(filepath.Dir(strings.TrimSpace(string(mod))), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "parity"):
+			return fs.SkipDir
+		case strings.HasSuffix(path, ".go") || d.Name() == "go.mod":
+			_, err = os.Stat(path)
+		}
+		return err
+	})
 }
 
 // FreeAddress is HOST:PORT on loopback that nobody listens on.
