@@ -105,7 +105,7 @@ func TestLoadForPeople(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	nodes := h.write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nplain,4000,8192,0,\nfast,8000,16384,2,T4\n")
-	pods := h.write("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\na,1000,1024,0,0,,LS\nb,1000,1024,1,500,T4|P100,BE\nc,1000,1024,2,1000,T4,LS\nd,1000,1024,1,1000,V100,LS\n")
+	pods := h.write("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\na,1000,1024,0,0,,LS\nb,1000,1024,1,500,T4|P100,BE\nc,1000,1024,3,1000,T4,LS\nd,1000,1024,1,1000,V100,LS\n")
 	c := h.up("--openb-nodes", nodes)
 	r := h.run("load", "--kubeconfig", c.kubeconfig, "--openb-pods", pods, "--rate", "20")
 	if r.code != 0 {
