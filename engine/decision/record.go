@@ -82,6 +82,8 @@ type Summary struct {
 	Counts    []Count  // nodes per rule and reason, when Infeasible
 	Rejectors RuleSet
 	Revision  uint64
+	// Preemption is what was tried for an Infeasible pod; nil when nothing was.
+	Preemption *Preemption
 }
 
 // Count is how many nodes were rejected with a reason.

@@ -130,3 +130,16 @@ type CSIStorageCapacity struct {
 type VolumeAttachment struct {
 	Name, Attacher, Node, Volume string
 }
+
+// VolumePlan is what must happen to a pod's claims before it can be bound to a
+// node: free volumes are reserved, others are made for that node.
+type VolumePlan struct {
+	Bind      []ClaimVolume
+	Provision []*PersistentVolumeClaim
+}
+
+// ClaimVolume is a claim and the volume that it is to get.
+type ClaimVolume struct {
+	Claim  *PersistentVolumeClaim
+	Volume *PersistentVolume
+}

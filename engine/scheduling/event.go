@@ -20,6 +20,9 @@ type Outcome struct {
 	Why    string // unless Done
 	// Seen is, for a Look that is Done, the pod as it is; nil when it is gone.
 	Seen *model.Pod
+	// Answer is for an Ask that is Done, Candidates for an AskVictims.
+	Answer     *Answer
+	Candidates []Candidate
 }
 
 func (Upsert) event()  {}
