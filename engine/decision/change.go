@@ -45,5 +45,15 @@ var changeNames = [NumChanges]string{
 	"CSIStorageCapacityUpdate", "VolumeAttachmentUpdate", "PdbUpdate", "ResourceClaimUpdate",
 }
 
+// Delta is a change with the object that changed.
+type Delta struct {
+	Kinds Change
+	// Old and New are the object as it was and as it is: pointers to values of
+	// engine/model, nil when it was not there or is gone. A pod that takes room has its
+	// NodeName set, also when it is only assumed; one without held room where it is
+	// nominated. Both nil: nothing is known but the kinds.
+	Old, New any
+}
+
 // ChangeName is the name of the kind with the given bit number.
 func ChangeName(bit int) string { return changeNames[bit] }

@@ -43,7 +43,7 @@ func (m *Machine) upsert(now time.Time, object any) {
 		m.state.UpsertResourceClaim(o)
 		change = decision.DevicesChanged
 	}
-	m.queue.Changed(now, change)
+	m.changed(now, decision.Delta{Kinds: change, New: object})
 }
 
 func (m *Machine) remove(now time.Time, object any) {
@@ -68,5 +68,5 @@ func (m *Machine) remove(now time.Time, object any) {
 		m.state.RemoveResourceClaim(o.Namespace, o.Name)
 		change = decision.DevicesChanged
 	}
-	m.queue.Changed(now, change)
+	m.changed(now, decision.Delta{Kinds: change, New: object})
 }

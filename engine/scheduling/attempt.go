@@ -3,7 +3,6 @@ package scheduling
 import (
 	"time"
 
-	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -96,8 +95,7 @@ func (m *Machine) outcome(now time.Time, o Outcome) {
 // as it was thought to be; the watch will tell, and nothing is reported.
 func (m *Machine) undo(now time.Time, a *attempt, o Outcome) {
 	m.over(a.uid)
-	m.state.Forget(a.uid)
-	m.queue.Changed(now, decision.PodRemoved)
+	m.forget(now, a.uid)
 	pod := m.state.Pod(a.uid)
 	if o.Result == Conflict {
 		m.queue.Fail(now, a.uid)
@@ -122,8 +120,7 @@ func (m *Machine) seen(now time.Time, a *attempt, p *model.Pod) {
 		return
 	}
 	m.over(a.uid)
-	m.state.Forget(a.uid)
-	m.queue.Changed(now, decision.PodRemoved)
+	m.forget(now, a.uid)
 	m.queue.Fail(now, a.uid)
 	m.requeue(now, p)
 }

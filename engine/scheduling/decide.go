@@ -47,7 +47,7 @@ func (m *Machine) place(now time.Time, a queue.Attempt, pod *model.Pod, node str
 		m.fail(now, pod, a.Number, err.Error())
 		return
 	}
-	m.queue.Changed(now, decision.PodAssigned)
+	m.taken(now, pod.UID)
 	m.unsay(pod.UID)
 	at := &attempt{uid: pod.UID, node: node, number: a.Number, first: a.First}
 	m.byPod[pod.UID] = at

@@ -19,14 +19,14 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		m.over(p.UID)
 		m.unsay(p.UID)
 		m.queue.Remove(p.UID)
-		m.queue.Changed(now, podChange(old, p))
+		m.changed(now, decision.Delta{Kinds: podChange(old, p), Old: old, New: p})
 		return
 	}
 	if _, ok := m.byPod[p.UID]; ok {
 		return // its outcome decides; what is new is read then
 	}
 	if old != nil && old.Nominated != "" && old.Nominated != p.Nominated {
-		m.queue.Changed(now, decision.PodRemoved) // it held room there
+		m.freed(now, old)
 	}
 	if m.queue.Where(p.UID) == queue.Nowhere || !m.wanted(p) {
 		m.requeue(now, p)
@@ -77,7 +77,7 @@ func (m *Machine) removePod(now time.Time, uid string) {
 	m.queue.Remove(uid)
 	m.state.RemovePod(uid)
 	if counted(old) || old.Nominated != "" {
-		m.queue.Changed(now, decision.PodRemoved)
+		m.freed(now, old)
 	}
 }
 
