@@ -5,19 +5,32 @@ import "github.com/berthproject/berth/engine/model"
 // Preemption is what came of looking for pods whose leaving would make room.
 type Preemption struct {
 	Tried Tried
-	// Node and Victims are the choice, when Tried is Nominated. Victims are
-	// sorted by importance, the most important first.
+	// Node and Victims are the choice; set when Tried is Nominated and only then.
+	// Victims are sorted by importance, the most important first; those that are
+	// being deleted already are among them.
 	Node    string
 	Victims []*model.Pod
-	// Debits are what the victims take from disruption budgets, by budget in name order.
+	// Debits are what the victims take from disruption budgets, by the budgets'
+	// namespace and name; set when Tried is Nominated and the ledger's rule is on.
+	// kube-scheduler itself debits nothing. Victims that are being deleted already or that a
+	// budget has in its disruptedPods are paid for and not among the names.
 	Debits []Debit
-	// Violations is how many victims' leaving goes past a budget.
+	// Violations is how many victims' leaving goes past a budget, as kube-scheduler
+	// counts for its choice: of all pods that might have had to leave the less
+	// important are the ones past it, also when the others stay in the end. So a
+	// victim that counts as a violation may be Paid in Debits, as these are of the
+	// victims alone.
 	Violations int
-	Candidates int     // nodes that preemption could make fit
-	Counts     []Count // why the other nodes cannot be helped
-	Nodes      int     // in the cluster
-	// Clears: the pod's nomination is void and must be taken back.
+	// Candidates is how many nodes preemption could make fit; set when Tried is
+	// Nominated.
+	Candidates int
+	// Counts are why nodes cannot be helped, sorted, with all nodes of the cluster
+	// that are no candidates; set when Tried is NoneHelps or Nominated.
+	Counts []Count
+	Nodes  int // in the cluster; always set
+	// Clears: the pod's nomination is void and must be taken back. Set when Tried is NoneHelps.
 	Clears bool
+	Error  string // when Tried is TriedError
 }
 
 // Tried is how far preemption came.
@@ -25,18 +38,23 @@ type Tried uint8
 
 // The ends of preemption.
 const (
-	NotTried   Tried = iota
-	NeverMay         // preemptionPolicy: Never
-	WaitsFor         // victims of an earlier choice are still leaving
-	NoneHelps        // no node can be helped
-	Nominated        // Node and Victims say how
-	TriedError       // it failed; the error stands in Summary.Error
+	NotTried   Tried = iota // the profile has no preemption, or a rule refused all nodes at once
+	NeverMay                // preemptionPolicy: Never
+	WaitsFor                // victims of an earlier choice are still leaving
+	NoneHelps               // no node can be helped
+	Nominated               // Node and Victims say how
+	TriedError              // it failed; Error says how
 )
+
+// String is the end's word.
+func (t Tried) String() string {
+	return [...]string{"not tried", "never", "waits", "none", "nominated", "error"}[t]
+}
 
 // Debit is what the victims of one decision take from one budget.
 type Debit struct {
 	Budget *model.Budget
 	// Paid are the names of victims that the budget allows to leave; Overruled
-	// those that leave although it does not.
+	// those that leave although it does not. Both begin with the most important.
 	Paid, Overruled []string
 }

@@ -31,7 +31,9 @@ const (
 	WhyExistingAntiAffinity
 	WhyFeatures
 	WhyVolumeGone
-	WhyText // Subject: the whole text (pre-filter refusals, faults)
+	WhyNoVictims // nobody of lower priority is there
+	WhyNotHelped // leaving pods would not help
+	WhyText      // Subject: the whole text (pre-filter refusals, faults)
 	numWhy
 )
 
@@ -59,6 +61,8 @@ var whyTexts = [numWhy]string{
 	WhyExistingAntiAffinity: "node(s) didn't satisfy existing pods anti-affinity rules",
 	WhyFeatures:             "node(s) didn't match Pod's required features",
 	WhyVolumeGone:           "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+	WhyNoVictims:            "No preemption victims found for incoming pod",
+	WhyNotHelped:            "Preemption is not helpful for scheduling",
 }
 
 // Reason is one reason of a rejection with its numbers. Which numbers are set

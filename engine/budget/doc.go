@@ -1,0 +1,20 @@
+// Package budget is the arithmetic of disruption budgets: which pods a budget
+// covers, how many of them may leave now, and what a group of pods that is to leave takes from
+// which budget. Preemption asks it, and so does whoever else obeys budgets.
+//
+// Two rules are known. Ledger is Berth's: a pod may leave only if the budget's
+// status, and our own count of the pods that are healthy, and what others have been
+// granted meanwhile (disruptedPods), all allow it. Stale is kube-scheduler's: status.disruptionsAllowed as it stands,
+// however old it is.
+//
+// Invariants:
+//
+//   - SafeSide: Ledger never allows more than the status says.
+//   - PaidOnce: a pod with an entry in disruptedPods, or that is being deleted,
+//     takes nothing from a budget again.
+//
+// Departures from Kubernetes, under Ledger alone: an empty selector covers every
+// pod of the namespace, as the eviction API and the disruption controller have it
+// (policy/v1) and kube-scheduler has not; pods without labels can be covered; a status that was made for an
+// older generation of the budget allows nothing, as with the eviction API.
+package budget

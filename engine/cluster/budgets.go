@@ -1,0 +1,16 @@
+package cluster
+
+import "github.com/berthproject/berth/engine/model"
+
+// AllBudgets are the budgets of all namespaces, sorted by namespace and name.
+func (s *State) AllBudgets() []*model.Budget {
+	if s.budgets.len() == 0 {
+		return nil
+	}
+	var out []*model.Budget
+	for _, ns := range s.budgets.keys() {
+		list, _ := s.budgets.get(ns)
+		out = append(out, list...)
+	}
+	return out
+}

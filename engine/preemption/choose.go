@@ -1,0 +1,91 @@
+package preemption
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// choose takes the candidate of the lowest cost; among equals the one with the
+// fewest victims that cannot move, then the first in the order of ties.
+func (e *reference) choose(r *Result) {
+	var least cost
+	var equal []*Candidate
+	for i := range r.Candidates {
+		c := &r.Candidates[i]
+		k := costOf(c.Victims, c.Violations)
+		switch d := k.compare(&least); {
+		case equal == nil || d < 0:
+			least, equal = k, append(equal[:0], c)
+		case d == 0:
+			equal = append(equal, c)
+		}
+	}
+	for _, c := range equal {
+		r.Nominees = append(r.Nominees, c.Node)
+	}
+	ties := placement.TiesOf(e.seed, e.pod.UID)
+	slices.SortFunc(equal, func(a, b *Candidate) int { return ties.Compare(e.node(a.Node), e.node(b.Node)) })
+	best := equal[0]
+	if e.options.PreferMovable && len(equal) > 1 {
+		best = e.mostMovable(equal[:min(len(equal), movableTies)])
+	}
+	out := &r.Preemption
+	out.Tried, out.Node, out.Victims, out.Violations = decision.Nominated, best.Node, best.Victims, best.Violations
+	out.Candidates, out.Debits = len(r.Candidates), e.account.Debits(best.Victims)
+}
+
+func (e *reference) node(name string) *cluster.NodeInfo {
+	id, _ := e.state.NodeID(name)
+	return e.state.Node(id)
+}
+
+// movableTies is how many equal candidates are looked at for PreferMovable.
+const movableTies = 8
+
+// mostMovable is the first candidate with the fewest victims that cannot move.
+func (e *reference) mostMovable(equal []*Candidate) *Candidate {
+	best, fewest := equal[0], 1<<30
+	for _, c := range equal {
+		stuck := 0
+		for _, v := range c.Victims {
+			if bound(v) || !movable(e.state, e.profile, e.pod, c.Node, v) {
+				stuck++
+			}
+		}
+		if stuck < fewest {
+			best, fewest = c, stuck
+		}
+	}
+	return best
+}
+
+// bound says that a pod belongs to its node: it is a DaemonSet's or the node's own.
+func bound(p *model.Pod) bool { return p.Owner.Kind == "DaemonSet" || p.Owner.Kind == "Node" }
+
+// movable says whether a pod like the victim would find another node, the victim
+// being gone and the preemptor in its place.
+func movable(s *cluster.State, p *placement.Profile, preemptor *model.Pod, node string, victim *model.Pod) bool {
+	f := s.Fork()
+	f.RemovePod(victim.UID)
+	_ = f.Assume(preemptor, node) // fails only for a pod that is placed: it needs no room then
+	rec := placement.Evaluate(f, p, 0, replacement(p.Name(), victim))
+	return slices.ContainsFunc(rec.Nodes, func(n decision.NodeRecord) bool { return n.Verdict.Fits() && n.Name != node })
+}
+
+// replacement is the pod that takes a victim's place: like it, and nowhere yet. It is
+// judged by the preemptor's profile, whoever will place it.
+func replacement(scheduler string, victim *model.Pod) *model.Pod {
+	q := *victim
+	q.UID, q.NodeName, q.Nominated = q.UID+"\x00", "", ""
+	q.Deleting, q.Ready, q.Phase, q.Disrupted = false, false, model.Pending, ""
+	if q.Spec.SchedulerName != scheduler {
+		spec := *q.Spec
+		spec.SchedulerName = scheduler
+		q.Spec = &spec
+	}
+	return &q
+}

@@ -1,0 +1,39 @@
+package preemption
+
+import (
+	"cmp"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// cost is what making room on a node costs, by the criteria that compare
+// victims in their order.
+type cost struct {
+	violations int32
+	highest    int32 // priority of the most important victim
+	sum        int64 // of the victims' priorities, each raised by 2^31 so that every victim counts
+	victims    int32
+	// start is the earliest start among the victims of the highest priority; later
+	// is better, as less work is lost.
+	start int64
+}
+
+// costOf is the cost of victims, the most important first.
+func costOf(victims []*model.Pod, violations int) cost {
+	c := cost{violations: int32(violations), highest: victims[0].Spec.Priority,
+		victims: int32(len(victims)), start: startOf(victims[0])}
+	for _, p := range victims {
+		c.sum += int64(p.Spec.Priority) + 1<<31
+	}
+	return c
+}
+
+// compare is negative when c is the lower cost.
+func (c *cost) compare(d *cost) int {
+	return cmp.Or(
+		cmp.Compare(c.violations, d.violations),
+		cmp.Compare(c.highest, d.highest),
+		cmp.Compare(c.sum, d.sum),
+		cmp.Compare(c.victims, d.victims),
+		-cmp.Compare(c.start, d.start))
+}
