@@ -12,6 +12,9 @@
 //     schedulers bind, too).
 //   - AssumedOnce: an assumption ends by confirmation (the pod is seen bound),
 //     by Forget or by removal, and by nothing else.
+//   - TakenOnce: what the plan of a pod in flight takes, volumes and the nodes of claims,
+//     counts as taken until it is reported, or the plan is forgotten; that of a pod
+//     ends with the pod's own assumption at the latest.
 //   - ForksApart: a fork and its parent never see each other's changes.
 //
 // Index keeps what only the fast path of placement needs: columns, counters by

@@ -25,6 +25,9 @@ func (s *State) UpsertPod(p *model.Pod) {
 	s.revision++
 	old, _ := s.pods.get(p.UID)
 	e := &podEntry{seen: p}
+	if p.Finished() || p.NodeName != "" {
+		s.ForgetVolumes(p.UID)
+	}
 	switch {
 	case p.Finished():
 	case p.NodeName != "":
@@ -37,6 +40,7 @@ func (s *State) UpsertPod(p *model.Pod) {
 
 // RemovePod forgets a pod, assumed or not.
 func (s *State) RemovePod(uid string) {
+	s.ForgetVolumes(uid)
 	old, ok := s.pods.get(uid)
 	if !ok {
 		return
@@ -67,8 +71,10 @@ func (s *State) Assume(p *model.Pod, node string) error {
 	return nil
 }
 
-// Forget ends an assumption. It does nothing to pods that are not assumed.
+// Forget ends an assumption, and that of the pod's volumes. It does nothing to pods
+// that are not assumed.
 func (s *State) Forget(uid string) {
+	s.ForgetVolumes(uid)
 	old, ok := s.pods.get(uid)
 	if !ok || !old.assumed {
 		return

@@ -21,6 +21,13 @@ type volumes struct {
 	capacityClass table[string]
 	attached      table[[]*model.VolumeAttachment] // by node, by name
 	attachedTo    table[string]                    // the node of an attachment, by its name
+
+	// What is assumed; see volumes_assumed.go.
+	plans    table[*model.VolumePlan]            // by uid of the pod
+	toldPV   table[*model.PersistentVolume]      // as reported, of volumes with holders
+	toldPVC  table[*model.PersistentVolumeClaim] // as reported, of claims with holders
+	volumeOf table[[]holder]                     // by volume name, by pod uid
+	claimOf  table[[]holder]                     // by "namespace/claim", by pod uid
 }
 
 // fork returns a copy that changes independently of the original.
@@ -32,6 +39,8 @@ func (v *volumes) fork(mine, theirs *token) volumes {
 		drivers: v.drivers.fork(mine, theirs), capacities: v.capacities.fork(mine, theirs),
 		capacityClass: v.capacityClass.fork(mine, theirs),
 		attached:      v.attached.fork(mine, theirs), attachedTo: v.attachedTo.fork(mine, theirs),
+		plans: v.plans.fork(mine, theirs), toldPV: v.toldPV.fork(mine, theirs), toldPVC: v.toldPVC.fork(mine, theirs),
+		volumeOf: v.volumeOf.fork(mine, theirs), claimOf: v.claimOf.fork(mine, theirs),
 	}
 }
 
@@ -59,6 +68,11 @@ func (s *State) VolumesFor(namespace, claim string) []*model.PersistentVolume {
 // UpsertPV takes notice of a volume.
 func (s *State) UpsertPV(v *model.PersistentVolume) {
 	s.revision++
+	s.putVolume(s.volumes.volumeTold(v))
+}
+
+// putVolume sets a volume as it counts.
+func (s *State) putVolume(v *model.PersistentVolume) {
 	if old, ok := s.volumes.persistent.get(v.Name); ok {
 		s.unlistVolume(old)
 	}
@@ -76,6 +90,7 @@ func (s *State) RemovePV(name string) {
 	s.revision++
 	s.unlistVolume(old)
 	s.volumes.persistent.del(name)
+	s.volumes.volumeGone(name)
 }
 
 func (s *State) unlistVolume(v *model.PersistentVolume) {
@@ -99,13 +114,14 @@ func (s *State) PVC(namespace, name string) (*model.PersistentVolumeClaim, bool)
 // UpsertPVC takes notice of a claim.
 func (s *State) UpsertPVC(c *model.PersistentVolumeClaim) {
 	s.revision++
-	s.volumes.claims.put(c.Namespace+"/"+c.Name, c)
+	s.volumes.claims.put(c.Namespace+"/"+c.Name, s.volumes.claimTold(c))
 }
 
 // RemovePVC forgets a claim.
 func (s *State) RemovePVC(namespace, name string) {
 	s.revision++
 	s.volumes.claims.del(namespace + "/" + name)
+	s.volumes.claimGone(namespace + "/" + name)
 }
 
 // StorageClass returns a class by name.

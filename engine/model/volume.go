@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // PersistentVolume is what scheduling reads of a volume.
 type PersistentVolume struct {
 	Name     string
@@ -35,6 +37,12 @@ type CSIVolume struct {
 // NodeAffine is a volume's required node affinity: alternatives, by labels
 // only. Without any it matches no node.
 type NodeAffine struct{ Terms []NodeTerm }
+
+// Admits says whether a node is among those that the affinity allows. A nil one
+// allows all.
+func (a *NodeAffine) Admits(n *Node) bool {
+	return a == nil || slices.ContainsFunc(a.Terms, func(t NodeTerm) bool { return t.Matches(n.Labels, n.Name) })
+}
 
 // ClaimRef names the claim of a volume.
 type ClaimRef struct{ Namespace, Name, UID string }
@@ -134,12 +142,29 @@ type VolumeAttachment struct {
 // VolumePlan is what must happen to a pod's claims before it can be bound to a
 // node: free volumes are reserved, others are made for that node.
 type VolumePlan struct {
-	Bind      []ClaimVolume
-	Provision []*PersistentVolumeClaim
+	Node      string
+	Bind      []ClaimVolume            // smallest claim first
+	Provision []*PersistentVolumeClaim // those that a node was chosen for before go first
 }
 
 // ClaimVolume is a claim and the volume that it is to get.
 type ClaimVolume struct {
 	Claim  *PersistentVolumeClaim
 	Volume *PersistentVolume
+}
+
+// All says whether f holds for all claims of the plan; it stops at the first for which
+// it does not.
+func (p *VolumePlan) All(f func(*PersistentVolumeClaim) bool) bool {
+	for _, b := range p.Bind {
+		if !f(b.Claim) {
+			return false
+		}
+	}
+	for _, c := range p.Provision {
+		if !f(c) {
+			return false
+		}
+	}
+	return true
 }

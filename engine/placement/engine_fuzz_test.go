@@ -180,12 +180,22 @@ func (ar *arena) step() {
 		p := ar.pod()
 		choice := ar.ask(p)
 		if choice != "" && !ar.one(10) {
+			plan, err := ar.engine.Volumes(p, choice)
+			if err != nil {
+				ar.t.Fatalf("%s: volumes of what was chosen: %v", ar.name, err)
+			}
+			ar.state.AssumeVolumes(p, plan)
 			if err := ar.state.Assume(p, choice); err != nil {
 				ar.t.Fatal(err)
 			}
-			if ar.one(20) {
+			switch {
+			case ar.one(20):
 				ar.state.Forget(p.UID)
-			} else {
+			case ar.one(5): // not seen bound yet
+				q := *p
+				q.NodeName = choice
+				ar.placed = append(ar.placed, &q)
+			default:
 				ar.place(p, choice)
 			}
 		}

@@ -19,20 +19,15 @@ type podVolumes struct {
 	chosen  []*model.PersistentVolumeClaim // to be provisioned for a node that was chosen before
 }
 
-// volumeBinding rejects nodes that the pod's bound volumes cannot be reached
-// from, and nodes where its unbound claims find neither a free volume nor a
-// provisioner with the topology and the room.
-func (a *attempt) volumeBinding() compiled {
-	if len(a.pod.Spec.Claims) == 0 {
-		return compiled{}
-	}
-	var pv podVolumes
+// claimsOf sorts the pod's claims; refusal says why no node can do.
+func (a *attempt) claimsOf() (pv *podVolumes, refusal string, err error) {
+	pv = &podVolumes{}
 	immediate := false
 	for i := range a.pod.Spec.Claims {
 		c := &a.pod.Spec.Claims[i]
 		claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
 		if text := unusable(a.pod, c, claim, ok); text != "" {
-			return refuses(text)
+			return nil, text, nil
 		}
 		class, _ := a.state.StorageClass(claim.ClassName())
 		switch {
@@ -47,15 +42,32 @@ func (a *attempt) volumeBinding() compiled {
 		}
 	}
 	if immediate {
-		return refuses("pod has unbound immediate PersistentVolumeClaims")
+		return nil, "pod has unbound immediate PersistentVolumeClaims", nil
 	}
 	for _, claim := range pv.waiting {
 		if claim.Fault != "" {
-			return compiled{err: fmt.Errorf("error creating internal label selector for claim: %s/%s: %s", claim.Namespace, claim.Name, claim.Fault)}
+			return nil, "", fmt.Errorf("error creating internal label selector for claim: %s/%s: %s", claim.Namespace, claim.Name, claim.Fault)
 		}
 	}
 	slices.SortStableFunc(pv.waiting, func(a, b *model.PersistentVolumeClaim) int { return cmp.Compare(a.Request, b.Request) })
-	return compiled{judge: func(st *site) decision.Verdict { return a.bindable(&pv, st.node) }}
+	return pv, "", nil
+}
+
+// volumeBinding rejects nodes that the pod's bound volumes cannot be reached
+// from, and nodes where its unbound claims find neither a free volume nor a
+// provisioner with the topology and the room.
+func (a *attempt) volumeBinding() compiled {
+	if len(a.pod.Spec.Claims) == 0 {
+		return compiled{}
+	}
+	pv, refusal, err := a.claimsOf()
+	switch {
+	case err != nil:
+		return compiled{err: err}
+	case refusal != "":
+		return refuses(refusal)
+	}
+	return compiled{judge: func(st *site) decision.Verdict { return a.bindable(pv, st.node) }}
 }
 
 // unusable says why a claim cannot be used by the pod at all.
@@ -91,8 +103,10 @@ func (a *attempt) bindable(pv *podVolumes, n *model.Node) decision.Verdict {
 	if why := a.reachable(pv.bound, n); why.Why != decision.NoReason {
 		reasons = append(reasons, why)
 	}
-	if why := a.obtainable(pv, n); why.Why != decision.NoReason {
-		reasons = append(reasons, why)
+	if len(pv.chosen)+len(pv.waiting) > 0 {
+		if _, why := a.obtain(pv, n); why.Why != decision.NoReason {
+			reasons = append(reasons, why)
+		}
 	}
 	if len(reasons) == 0 {
 		return decision.Verdict{}
@@ -114,39 +128,8 @@ func (a *attempt) reachable(bound []*model.PersistentVolumeClaim, n *model.Node)
 				a.failed = fmt.Sprintf("running %q filter plugin: could not translate pv: %s", decision.VolumeBinding, v.MigrationFault)
 			}
 		}
-		if !admits(affinity, n) {
+		if !affinity.Admits(n) {
 			return decision.Reason{Why: decision.WhyVolumeAffinity, Subject: v.Name, Who: claim.Name}
-		}
-	}
-	return decision.Reason{}
-}
-
-func admits(affinity *model.NodeAffine, n *model.Node) bool {
-	if affinity == nil {
-		return true
-	}
-	return slices.ContainsFunc(affinity.Terms, func(t model.NodeTerm) bool { return t.Matches(n.Labels, n.Name) })
-}
-
-// obtainable says which unbound claim finds no volume on a node.
-func (a *attempt) obtainable(pv *podVolumes, n *model.Node) decision.Reason {
-	for _, claim := range pv.chosen {
-		if claim.Node != n.Name {
-			return decision.Reason{Why: decision.WhyNoVolumeToBind, Subject: claim.Name, Who: claim.Node}
-		}
-	}
-	provision := slices.Clone(pv.chosen)
-	var taken []string
-	for _, claim := range pv.waiting {
-		if v := a.volumeFor(claim, n, taken); v != nil {
-			taken = append(taken, v.Name)
-		} else {
-			provision = append(provision, claim)
-		}
-	}
-	for _, claim := range provision {
-		if why := a.provisionable(claim, n); why != decision.NoReason {
-			return decision.Reason{Why: why, Subject: claim.Name, Want: claim.Request}
 		}
 	}
 	return decision.Reason{}

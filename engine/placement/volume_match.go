@@ -10,12 +10,12 @@ import (
 // volumeFor is the volume that a claim gets on a node: one reserved for it, else
 // the smallest free one that will do, by name among equals; nil when there is
 // none. taken are the volumes that other claims of the pod get.
-func (a *attempt) volumeFor(claim *model.PersistentVolumeClaim, n *model.Node, taken []string) *model.PersistentVolume {
+func (a *attempt) volumeFor(claim *model.PersistentVolumeClaim, n *model.Node, taken []model.ClaimVolume) *model.PersistentVolume {
 	for _, v := range a.state.VolumesFor(claim.Namespace, claim.Name) {
 		if v.Class != claim.ClassName() || v.Claim.UID != "" && v.Claim.UID != claim.UID || !suits(v, claim, taken) {
 			continue
 		}
-		if !admits(v.Affinity, n) {
+		if !v.Affinity.Admits(n) {
 			return nil // what is reserved elsewhere is not replaced
 		}
 		return v
@@ -25,7 +25,7 @@ func (a *attempt) volumeFor(claim *model.PersistentVolumeClaim, n *model.Node, t
 		if best != nil && best.Capacity <= v.Capacity {
 			continue
 		}
-		if suits(v, claim, taken) && available(v, claim) && admits(v.Affinity, n) {
+		if suits(v, claim, taken) && available(v, claim) && v.Affinity.Admits(n) {
 			best = v
 		}
 	}
@@ -33,9 +33,9 @@ func (a *attempt) volumeFor(claim *model.PersistentVolumeClaim, n *model.Node, t
 }
 
 // suits says whether a volume could hold what a claim asks for.
-func suits(v *model.PersistentVolume, claim *model.PersistentVolumeClaim, taken []string) bool {
+func suits(v *model.PersistentVolume, claim *model.PersistentVolumeClaim, taken []model.ClaimVolume) bool {
 	return !v.Deleting && v.Capacity >= claim.Request && v.Block == claim.Block &&
-		v.ClassAttr == claim.ClassAttr && !slices.Contains(taken, v.Name)
+		v.ClassAttr == claim.ClassAttr && !slices.ContainsFunc(taken, func(t model.ClaimVolume) bool { return t.Volume.Name == v.Name })
 }
 
 // available says whether a volume that is not reserved may be given to a claim.

@@ -1,0 +1,249 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// assumedTwin keeps reports and plans, and works out anew what counts.
+type assumedTwin struct {
+	volumes map[string]model.ClaimRef // as reported
+	claims  map[string]string         // as reported: the selected node
+	held    map[string]model.ClaimRef // by "pod volume": assumed and not seen since
+	asked   map[string]string         // by "pod claim": the same
+}
+
+func newAssumedTwin() *assumedTwin {
+	return &assumedTwin{map[string]model.ClaimRef{}, map[string]string{}, map[string]model.ClaimRef{}, map[string]string{}}
+}
+
+func (w *assumedTwin) clone() *assumedTwin {
+	return &assumedTwin{maps.Clone(w.volumes), maps.Clone(w.claims), maps.Clone(w.held), maps.Clone(w.asked)}
+}
+
+// seen drops what was assumed of a thing.
+func seen[V any](held map[string]V, thing string) {
+	maps.DeleteFunc(held, func(k string, _ V) bool { return strings.HasSuffix(k, " "+thing) })
+}
+
+func (w *assumedTwin) forget(pod string) {
+	of := func(k string) bool { return strings.HasPrefix(k, pod+" ") }
+	maps.DeleteFunc(w.held, func(k string, _ model.ClaimRef) bool { return of(k) })
+	maps.DeleteFunc(w.asked, func(k string, _ string) bool { return of(k) })
+}
+
+func firstOf[V any](held map[string]V, thing string) (v V) {
+	for _, k := range slices.Sorted(maps.Keys(held)) {
+		if strings.HasSuffix(k, " "+thing) {
+			return held[k]
+		}
+	}
+	return v
+}
+
+func (w *assumedTwin) picture() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
+		ref := w.volumes[name]
+		if ref.Name == "" {
+			ref = firstOf(w.held, name)
+		}
+		fmt.Fprintf(&b, "volume %s %v\n", name, ref)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.claims)) {
+		node := w.claims[name]
+		if node == "" {
+			node = firstOf(w.asked, name)
+		}
+		fmt.Fprintf(&b, "claim %s %q\n", name, node)
+	}
+	return b.String()
+}
+
+func (s *State) assumedPicture(t *testing.T) string {
+	var b strings.Builder
+	for i := range 4 {
+		v, ok := s.PV(fmt.Sprint("v", i))
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(&b, "volume %s %v\n", v.Name, v.Claim)
+		if listed := slices.Contains(s.FreeVolumes(v.Class), v); listed != (v.Claim.Name == "") {
+			t.Errorf("%s is listed as free: %v", v.Name, listed)
+		}
+		if v.Claim.Name != "" && !slices.Contains(s.VolumesFor(v.Claim.Namespace, v.Claim.Name), v) {
+			t.Errorf("%s is not listed for %s", v.Name, v.Claim.Name)
+		}
+	}
+	for i := range 4 {
+		if c, ok := s.PVC("x", fmt.Sprint("c", i)); ok {
+			fmt.Fprintf(&b, "claim %s %q\n", c.Name, c.Node)
+		}
+	}
+	return b.String()
+}
+
+// step changes both in the same way.
+func (w *assumedTwin) step(r *rand.Rand, s *State) {
+	volume, claim := fmt.Sprint("v", r.IntN(4)), fmt.Sprint("c", r.IntN(4))
+	pod := &model.Pod{Namespace: "x", Name: "p", UID: fmt.Sprint("u", r.IntN(3)), Spec: &model.PodSpec{}}
+	switch r.IntN(9) {
+	case 0, 1:
+		ref := model.ClaimRef{}
+		if r.IntN(3) == 0 {
+			ref = model.ClaimRef{Namespace: "x", Name: claim, UID: claim}
+			seen(w.held, volume)
+		}
+		w.volumes[volume] = ref
+		s.UpsertPV(&model.PersistentVolume{Name: volume, Claim: ref})
+	case 2, 3:
+		node := ""
+		if r.IntN(3) == 0 {
+			node = "n1"
+			seen(w.asked, claim)
+		}
+		w.claims[claim] = node
+		s.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "x", Name: claim, UID: claim, HasNode: node != "", Node: node})
+	case 4:
+		delete(w.volumes, volume)
+		seen(w.held, volume)
+		s.RemovePV(volume)
+	case 5:
+		delete(w.claims, claim)
+		seen(w.asked, claim)
+		s.RemovePVC("x", claim)
+	case 6, 7:
+		w.assume(r, s, pod)
+	case 8:
+		w.forget(pod.UID)
+		if how := r.IntN(4); how == 0 {
+			s.RemovePod(pod.UID)
+		} else if how == 1 {
+			s.Forget(pod.UID)
+		} else if pod.NodeName = "n1"; how == 2 {
+			s.UpsertPod(pod)
+		} else {
+			s.ForgetVolumes(pod.UID)
+		}
+	}
+}
+
+func (w *assumedTwin) assume(r *rand.Rand, s *State, pod *model.Pod) {
+	w.forget(pod.UID)
+	plan := &model.VolumePlan{Node: fmt.Sprint("n", r.IntN(2))}
+	for i := range 4 {
+		c := &model.PersistentVolumeClaim{Namespace: "x", Name: fmt.Sprint("c", i), UID: fmt.Sprint("c", i)}
+		name := fmt.Sprint("v", r.IntN(4))
+		switch taken := slices.ContainsFunc(plan.Bind, func(b model.ClaimVolume) bool { return b.Volume.Name == name }); {
+		case r.IntN(3) == 0 && !taken:
+			plan.Bind = append(plan.Bind, model.ClaimVolume{Claim: c, Volume: &model.PersistentVolume{Name: name}})
+			if ref, ok := w.volumes[name]; ok && ref.Name == "" {
+				w.held[pod.UID+" "+name] = model.ClaimRef{Namespace: "x", Name: c.Name, UID: c.UID}
+			}
+		case r.IntN(3) == 0:
+			plan.Provision = append(plan.Provision, c)
+			if node, ok := w.claims[c.Name]; ok && node == "" {
+				w.asked[pod.UID+" "+c.Name] = plan.Node
+			}
+		}
+	}
+	s.AssumeVolumes(pod, plan)
+}
+
+func TestAssumedVolumesAndForks(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	type pair struct {
+		state *State
+		twin  *assumedTwin
+	}
+	worlds := []pair{{New(), newAssumedTwin()}}
+	for n := range rounds(5000) {
+		w := worlds[r.IntN(len(worlds))]
+		if n%50 == 0 {
+			f := pair{w.state.Fork(), w.twin.clone()}
+			if len(worlds) < 4 {
+				worlds = append(worlds, f)
+			} else {
+				worlds[r.IntN(4)] = f
+			}
+		}
+		before, had := w.state.Revision(), w.state.assumedPicture(t)
+		w.twin.step(r, w.state)
+		if got := w.state.assumedPicture(t); got != had && w.state.Revision() == before {
+			t.Fatalf("step %d: a change left the revision at %d", n, before)
+		}
+		for i, w := range worlds {
+			if got, want := w.state.assumedPicture(t), w.twin.picture(); got != want {
+				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
+			}
+		}
+	}
+}
+
+func TestPlansComeToTheirEndOrAreLost(t *testing.T) {
+	claim := func(change func(*model.PersistentVolumeClaim)) *model.PersistentVolumeClaim {
+		c := &model.PersistentVolumeClaim{Namespace: "x", Name: "c", UID: "c"}
+		change(c)
+		return c
+	}
+	as := func(*model.PersistentVolumeClaim) {}
+	on := func(node string) *model.NodeAffine {
+		return &model.NodeAffine{Terms: []model.NodeTerm{{Labels: []model.Requirement{{Key: "host", Op: model.In, Values: []string{node}}}}}}
+	}
+	ref := model.ClaimRef{Namespace: "x", Name: "c", UID: "c"}
+	bound := claim(func(c *model.PersistentVolumeClaim) { c.Volume, c.Bound = "v", true })
+	for name, tc := range map[string]struct {
+		do    func(*State)
+		ready bool
+		lost  string
+	}{
+		"nothing yet": {func(s *State) {}, false, ""},
+		"reserved":    {func(s *State) { s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref}) }, false, ""},
+		"bound":       {func(s *State) { s.UpsertPVC(bound) }, true, ""},
+		"bound, volume not known": {func(s *State) {
+			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.Volume, c.Bound = "w", true }))
+		}, false, ""},
+		"bound elsewhere": {func(s *State) {
+			s.UpsertPVC(bound)
+			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref, Affinity: on("2")})
+		}, true, `persistentvolumeclaim "c" was bound to persistentvolume "v", which node "n" does not reach`},
+		"volume gone": {func(s *State) { s.RemovePV("v") }, false, `persistentvolume "v" is gone`},
+		"volume taken": {func(s *State) {
+			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: model.ClaimRef{Namespace: "x", Name: "d"}})
+		}, false, `persistentvolume "v" is not reserved for persistentvolumeclaim "c" any more`},
+		"reservation taken back": {func(s *State) {
+			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref})
+			s.UpsertPV(&model.PersistentVolume{Name: "v"})
+		}, false, `persistentvolume "v" is not reserved for persistentvolumeclaim "c" any more`},
+		"claim gone": {func(s *State) { s.RemovePVC("x", "c") }, false, `persistentvolumeclaim "c" is gone`},
+		"another claim": {func(s *State) { s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.UID = "c2" })) },
+			false, `persistentvolumeclaim "c" is gone`},
+		"other selected node": {func(s *State) {
+			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.Name, c.UID, c.HasNode, c.Node = "d", "d", true, "m" }))
+		}, false, `persistentvolumeclaim "d" is not to be provisioned for node "n" any more: its selected node is "m"`},
+	} {
+		s := New()
+		s.UpsertNode(&model.Node{Name: "n", Labels: model.LabelsOf(map[string]string{"host": "1"})})
+		c, d := claim(as), claim(func(c *model.PersistentVolumeClaim) { c.Name, c.UID = "d", "d" })
+		v := &model.PersistentVolume{Name: "v", Affinity: on("1")}
+		s.UpsertPV(v)
+		s.UpsertPVC(c)
+		s.UpsertPVC(d)
+		pod := &model.Pod{Namespace: "x", Name: "p", UID: "u", Spec: &model.PodSpec{}}
+		plan := &model.VolumePlan{Node: "n", Bind: []model.ClaimVolume{{Claim: c, Volume: v}}}
+		if strings.Contains(name, "selected") {
+			plan = &model.VolumePlan{Node: "n", Provision: []*model.PersistentVolumeClaim{d}}
+		}
+		s.AssumeVolumes(pod, plan)
+		tc.do(s)
+		if ready, lost := s.VolumesReady(pod), s.VolumesLost(pod); ready != tc.ready || lost != tc.lost {
+			t.Errorf("%s: ready %v, lost %q; want %v, %q", name, ready, lost, tc.ready, tc.lost)
+		}
+	}
+}

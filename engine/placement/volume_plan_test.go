@@ -1,0 +1,140 @@
+package placement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// planned tells a plan shortly.
+func planned(t *testing.T, s *cluster.State, pod *model.Pod, node string) string {
+	t.Helper()
+	p, err := NewProfile(DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := p.Volumes(s, pod, node)
+	switch {
+	case err != nil:
+		return "error: " + err.Error()
+	case plan == nil:
+		return ""
+	}
+	out := "on " + plan.Node
+	for _, b := range plan.Bind {
+		out += fmt.Sprintf(" %s=%s", b.Claim.Name, b.Volume.Name)
+	}
+	for _, c := range plan.Provision {
+		out += " make:" + c.Name
+	}
+	return out
+}
+
+func TestPlanIsTheFiltersChoice(t *testing.T) {
+	s := stored(world(node("n1"), node("n2")), waitingClass, madeClass, claim("c", "local", 10), claim("d", "local", 5), claim("m", "made", 1),
+		local("a", "n1", 10), local("b", "n1", 20), local("z", "n1", 6), boundTo("has", "v"), &model.PersistentVolume{Name: "v"})
+	chosen := claim("k", "made", 1)
+	chosen.HasNode, chosen.Node = true, "n1"
+	stored(s, chosen)
+	f := func(node, want string, claims ...string) {
+		t.Helper()
+		if got := planned(t, s, pod("p", uses(claims...)), node); got != want {
+			t.Errorf("%v on %s: got %q, want %q", claims, node, got, want)
+		}
+	}
+	f("n1", "")
+	f("n1", "", "has")
+	f("n1", "on n1 d=z c=a", "c", "d", "has")
+	f("n1", "on n1 c=a make:k make:m", "m", "c", "k")
+	f("n2", `error: volumes of pod default/p on node "n2": claim "c": node(s) didn't find available persistent volumes to bind`, "c")
+	f("n2", `error: volumes of pod default/p on node "n2": claim "k": node(s) didn't find available persistent volumes to bind`, "k")
+	f("n9", `error: volumes of pod default/p on node "n9": no such node`, "c")
+	f("n1", `error: volumes of pod default/p on node "n1": persistentvolumeclaim "none" not found`, "none")
+}
+
+func TestAssumedVolumesAreNotFree(t *testing.T) {
+	s := stored(world(node("n1"), node("n2")), waitingClass, madeClass, claim("c", "local", 5), claim("d", "local", 5), claim("m", "made", 1), local("a", "n1", 10))
+	cfg, _ := NewProfile(DefaultConfig())
+	first := pod("p", uses("c", "m"))
+	plan, err := cfg.Volumes(s, first, "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.AssumeVolumes(first, plan)
+	const none = "node(s) didn't find available persistent volumes to bind"
+	second := pod("q", uses("d"))
+	if got, want := verdicts(decide(t, s, second)), "n1 VolumeBinding (UAU): "+none+"; n2 VolumeBinding (UAU): "+none; got != want {
+		t.Errorf("the only volume is assumed: got %s\nwant %s", got, want)
+	}
+	if got, want := verdicts(decide(t, s, pod("q", uses("m")))), "n2 VolumeBinding (UAU): "+none; got != want {
+		t.Errorf("the claim is assumed to be made for n1: got %s\nwant %s", got, want)
+	}
+	if got, want := planned(t, s, pod("q", uses("c", "m")), "n1"), "on n1 c=a make:m"; got != want {
+		t.Errorf("another pod with the same claims: got %q, want %q", got, want)
+	}
+	s.ForgetVolumes(first.UID)
+	if got := verdicts(decide(t, s, second)); got != "n2 VolumeBinding (UAU): "+none {
+		t.Errorf("forgotten: got %s", got)
+	}
+}
+
+// The plan exists on the node that was chosen, and only when there are claims to plan for.
+func TestChosenNodesHavePlans(t *testing.T) {
+	plans := 0
+	for seed := range uint64(soakRounds(300)) {
+		d := draw{rand.New(rand.NewPCG(seed, 11))}
+		s := cluster.New()
+		for i := range 6 {
+			s.UpsertNode(d.node(i))
+		}
+		for range 6 {
+			d.storage(s)
+		}
+		p, _ := NewProfile(DefaultConfig())
+		for i := range 20 {
+			pod := &model.Pod{Namespace: "x", Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i), Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
+			pod.Spec.Claims = []model.PodClaim{{Claim: d.pick("data", "logs", "made", "bound")}, {Claim: d.pick("data", "made")}}[:1+d.IntN(2)]
+			rec := Evaluate(s, p, seed, pod)
+			if rec.Outcome != decision.Scheduled {
+				continue
+			}
+			plan, err := p.Volumes(s, pod, rec.Choice)
+			if err != nil {
+				t.Fatalf("seed %d: chosen %s, but %v", seed, rec.Choice, err)
+			}
+			if plan != nil {
+				plans++
+			}
+			if err := s.Assume(pod, rec.Choice); err != nil {
+				t.Fatal(err)
+			}
+			s.AssumeVolumes(pod, plan)
+			once(t, s)
+		}
+	}
+	if plans < 100 {
+		t.Errorf("only %d plans were made", plans)
+	}
+}
+
+// once demands that no volume is in the plans of two claims.
+func once(t *testing.T, s *cluster.State) {
+	t.Helper()
+	of := map[string]string{}
+	for i := range 20 {
+		plan := s.VolumePlan(fmt.Sprint("u", i))
+		if plan == nil {
+			continue
+		}
+		for _, b := range plan.Bind {
+			if was := of[b.Volume.Name]; was != "" && was != b.Claim.Name {
+				t.Fatalf("volume %s is planned for claims %s and %s", b.Volume.Name, was, b.Claim.Name)
+			}
+			of[b.Volume.Name] = b.Claim.Name
+		}
+	}
+}
