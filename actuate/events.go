@@ -21,8 +21,9 @@ import (
 
 const (
 	noteLimit    = 1024             // bytes, the API's own
-	maxWaiting   = 10000            // events not written yet
+	maxWaiting   = 20000            // events not written yet
 	eventWriters = 16               // requests under way
+	yieldFor     = 50 * time.Millisecond
 	seriesEnds   = 6 * time.Minute  // an event repeated after this is a new one
 	seriesEvery  = 30 * time.Second // a running series is written at most this often
 )
@@ -35,6 +36,7 @@ type Events struct {
 
 	queue   chan *eventsv1.Event
 	dropped atomic.Int64
+	busy    func() bool // nil: never
 
 	mu     sync.Mutex
 	series map[seriesKey]*series
@@ -53,6 +55,17 @@ type series struct {
 func NewEvents(client kubernetes.Interface, instance string, now func() time.Time) *Events {
 	return &Events{client: client, instance: instance, now: now,
 		queue: make(chan *eventsv1.Event, maxWaiting), series: map[seriesKey]*series{}}
+}
+
+// YieldTo has all writers but one pause while busy says that something more
+// urgent is under way, unless half of what may wait is waiting. In a burst of
+// pods the bindings come first then, and the events catch up after it. It must
+// be called before Run.
+func (e *Events) YieldTo(busy func() bool) { e.busy = busy }
+
+// yields says whether a writer beside the first should pause.
+func (e *Events) yields() bool {
+	return e.busy != nil && len(e.queue) < maxWaiting/2 && e.busy()
 }
 
 // Dropped is how many events were given up.
@@ -121,19 +134,30 @@ func (e *Events) sweep(now time.Time) {
 // Run writes until the context ends.
 func (e *Events) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for range eventWriters {
-		wg.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case ev := <-e.queue:
-					e.write(ctx, ev)
-				}
-			}
-		})
+	for i := range eventWriters {
+		wg.Go(func() { e.writer(ctx, i == 0) })
 	}
 	wg.Wait()
+}
+
+// writer writes events; the first one never pauses.
+func (e *Events) writer(ctx context.Context, first bool) {
+	for {
+		if !first && e.yields() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(yieldFor):
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case ev := <-e.queue:
+			e.write(ctx, ev)
+		}
+	}
 }
 
 // write creates an event or patches its series. One that cannot be written is

@@ -92,6 +92,7 @@ func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interf
 	s.act = actuate.New(actuate.Options{Client: client, Workers: o.BindWorkers, Timeout: o.RequestTimeout,
 		Answer:  func(out scheduling.Outcome) { s.feed.Push(out) },
 		Compile: s.feed.Pod, Condition: s.feed.Condition, Events: s.events, Now: time.Now, Observe: s.observe})
+	s.events.YieldTo(func() bool { return s.act.Pending() > 0 })
 	return s
 }
 
