@@ -57,7 +57,7 @@ func (a *attempt) compile(rec *decision.Record) bool {
 		c := a.compileFilter(r)
 		ready[r] = &c
 		if c.err != nil {
-			rec.Outcome, rec.Error = decision.Errored, fmt.Sprintf("running PreFilter plugin %q: %v", r, c.err)
+			a.fault(rec, r, c.err)
 			return false
 		}
 		if v := c.refusal; v != nil {
@@ -83,6 +83,14 @@ func (a *attempt) compile(rec *decision.Record) bool {
 	for _, r := range cfg.Filter {
 		if ready[r] == nil {
 			c := a.compileFilter(r)
+			if c.err != nil {
+				a.fault(rec, r, c.err)
+				return false
+			}
+			if c.refusal != nil {
+				a.refuse(rec, r, c.refusal)
+				return false
+			}
 			ready[r] = &c
 		}
 		if ready[r].judge != nil {
@@ -90,6 +98,11 @@ func (a *attempt) compile(rec *decision.Record) bool {
 		}
 	}
 	return true
+}
+
+// fault records that a rule cannot make anything of the pod.
+func (a *attempt) fault(rec *decision.Record, r decision.Rule, err error) {
+	rec.Outcome, rec.Error = decision.Errored, fmt.Sprintf("running PreFilter plugin %q: %v", r, err)
 }
 
 // refuse records that a rule refuses all nodes; the first one to do so stands.
