@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
-	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 )
 
 // TestSchedulingMessages compares the texts of FailedScheduling, without what
-// preemption and device claims add to them.
+// device claims add to them.
 func TestSchedulingMessages(t *testing.T) {
 	families := loadFamilies(t, "scheduling")
 	different := divergent(t)
@@ -30,7 +29,7 @@ func TestSchedulingMessages(t *testing.T) {
 			if v.Expect.Message == "" || different[v.ID] {
 				continue
 			}
-			if got, want := v.message(t), withoutPreemption(v.Expect.Message); got != want {
+			if got, want := v.message(t), withoutDevices(v.Expect.Message); got != want {
 				t.Errorf("%s (%s)\n  got  %s\n  want %s", v.ID, v.Note, got, want)
 				continue
 			}
@@ -56,24 +55,24 @@ func (v *schedulingVector) message(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
-	return explain.Message(decide(scheduling.Placed(profile, seed, 0).New(state), pod))
-}
-
-func decide(p scheduling.Placer, pod *model.Pod) *decision.Summary {
 	var s decision.Summary
-	p.Decide(pod, &s)
-	return &s
+	placement.NewEngine(state, profile, seed).Decide(pod, &s)
+	if v.Expect.Preemption != nil { // vectors that were made before it was recorded lack it
+		s.Preemption = preemption.NewPlanner(state, profile, seed, preemption.Options{}).Plan(pod, &s)
+	}
+	return explain.Message(&s)
 }
 
-// withoutPreemption cuts what comes after the first sentence: it is preemption's.
-func withoutPreemption(message string) string {
+// withoutDevices cuts the two texts that kube-scheduler has from looking for device
+// claims to give up: that there are none, and that it did not come so far as to look,
+// which fails preemption, too.
+func withoutDevices(message string) string {
 	if !strings.HasPrefix(message, "0/") {
 		return message
 	}
-	for _, begins := range []string{". no new claims to deallocate", ". not found", ". preemption:"} {
-		if i := strings.Index(message, begins); i >= 0 {
-			return message[:i+1]
-		}
+	message = strings.Replace(message, ". no new claims to deallocate, ", ". ", 1)
+	if before, cut := strings.CutSuffix(message, ". not found"); cut {
+		return before + "."
 	}
 	return message
 }

@@ -45,7 +45,7 @@ func TestScheduling(t *testing.T) {
 	if len(families) == 0 {
 		none(t, "scheduling")
 	}
-	fmt.Println("scheduling: expect.preemption is not compared yet; expect.message is by TestSchedulingMessages")
+	fmt.Println("scheduling: expect.message is compared by TestSchedulingMessages")
 	different := divergent(t)
 	setAside := 0
 	for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -111,6 +111,7 @@ func (v *schedulingVector) run(without decision.Rule) []string {
 	}
 	record := placement.Evaluate(state, profile, seed, pod)
 	complaints := v.Expect.differences(told(record))
+	complaints = append(complaints, v.preemptionDifferences(state, profile, pod, record)...)
 	if without != decision.NoRule {
 		return complaints
 	}

@@ -9,13 +9,36 @@ import (
 )
 
 // Message is kube-scheduler's text for an attempt that found no node, as its
-// FailedScheduling event and PodScheduled condition show it, without the part
-// that preemption adds.
+// FailedScheduling event and PodScheduled condition show it.
 //
-//	0/4 nodes are available: 1 Too many pods, 3 Insufficient cpu.
-//
-// The parts are sorted as strings, as upstream ("10 ..." before "2 ...").
+//	0/4 nodes are available: 1 Too many pods, 3 Insufficient cpu. preemption: 0/4 nodes are available: ...
 func Message(s *decision.Summary) string {
+	text := refusal(s)
+	if s.Outcome == decision.Infeasible && s.Preemption != nil {
+		if more := Preemption(s.Preemption); more != "" {
+			return text + " " + more
+		}
+	}
+	return text
+}
+
+// Preemption is the part of the text that says why no room can be made; empty
+// when it can, or when nobody tried.
+func Preemption(p *decision.Preemption) string {
+	switch p.Tried {
+	case decision.NeverMay:
+		return "preemption: not eligible due to preemptionPolicy=Never."
+	case decision.WaitsFor:
+		return "preemption: not eligible due to a terminating pod on the nominated node."
+	case decision.NoneHelps:
+		return "preemption: " + histogram(p.Nodes, p.Counts)
+	case decision.TriedError:
+		return "preemption: " + p.Error
+	}
+	return ""
+}
+
+func refusal(s *decision.Summary) string {
 	switch {
 	case s.Outcome == decision.Errored:
 		return s.Error
@@ -24,16 +47,22 @@ func Message(s *decision.Summary) string {
 	case s.Verdict != nil:
 		return fmt.Sprintf("0/%d nodes are available: %s.", s.Nodes, decision.Texts(s.Verdict.Reasons))
 	}
+	return histogram(s.Nodes, s.Counts)
+}
+
+// histogram says how many nodes were refused for what. The parts are sorted as
+// strings, as upstream ("10 ..." before "2 ...").
+func histogram(nodes int, rows []decision.Count) string {
 	counts := map[string]int{}
-	for i := range s.Counts {
-		counts[countText(&s.Counts[i])] += s.Counts[i].Nodes
+	for i := range rows {
+		counts[countText(&rows[i])] += rows[i].Nodes
 	}
 	parts := make([]string, 0, len(counts))
 	for text, n := range counts {
 		parts = append(parts, fmt.Sprintf("%d %s", n, text))
 	}
 	slices.Sort(parts)
-	return fmt.Sprintf("0/%d nodes are available: %s.", s.Nodes, strings.Join(parts, ", "))
+	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(parts, ", "))
 }
 
 // countText words one row. Nodes outside of the names that a rule narrowed the

@@ -63,10 +63,20 @@ func (st *site) with(added, removed []*model.Pod) *site {
 		return slices.ContainsFunc(removed, func(r *model.Pod) bool { return r.UID == p.UID })
 	})
 	c.pods = append(c.pods, added...)
-	c.used, c.scoring, c.ports = &model.Requests{}, &model.Requests{}, nil
+	c.used, c.scoring = &model.Requests{}, &model.Requests{}
 	for _, p := range c.pods {
 		*c.used = plus(c.used, &p.Spec.Requests)
 		*c.scoring = plus(c.scoring, &p.Spec.Scoring)
+	}
+	c.ports = slices.Clone(st.ports)
+	for _, p := range removed {
+		for _, port := range p.Spec.Ports {
+			if i := slices.Index(c.ports, port); i >= 0 {
+				c.ports = slices.Delete(c.ports, i, i+1)
+			}
+		}
+	}
+	for _, p := range added {
 		c.ports = append(c.ports, p.Spec.Ports...)
 	}
 	return &c

@@ -22,15 +22,17 @@ func NewTrial(s *cluster.State, p *Profile, pod *model.Pod) (t *Trial, ok bool) 
 }
 
 // Without judges a node without some of its pods: with the pods of at least the
-// pod's priority that are nominated to it, and without them. An error means that a rule
-// cannot judge the node.
-func (t *Trial) Without(node string, removed []*model.Pod) (decision.Verdict, error) {
+// pod's priority that are nominated to it, and without them. Ports are the host ports
+// taken then. An error means that a rule cannot judge the node.
+func (t *Trial) Without(node string, removed []*model.Pod, ports []model.HostPort) (decision.Verdict, error) {
 	st := t.a.siteNamed(node)
 	if st == nil {
 		return decision.Verdict{}, errors.New("node " + node + " is not known")
 	}
 	t.a.failed = ""
-	v := t.a.judgeNominated(st.with(nil, removed))
+	st = st.with(nil, removed)
+	st.ports = ports
+	v := t.a.judgeNominated(st)
 	if t.a.failed != "" {
 		return v, errors.New(t.a.failed)
 	}

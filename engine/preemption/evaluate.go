@@ -165,7 +165,11 @@ func (e *reference) try(node string) (Candidate, decision.Verdict, error) {
 	if len(gone) == 0 {
 		return Candidate{}, noVictims, nil
 	}
-	if v, err := e.trial.Without(node, gone); err != nil || v.Code != decision.Fits {
+	ports := portsOf(e.state.Node(id))
+	for _, p := range gone {
+		ports.leave(p)
+	}
+	if v, err := e.trial.Without(node, gone, ports); err != nil || v.Code != decision.Fits {
 		return Candidate{}, v, err
 	}
 	slices.SortFunc(gone, byImportance)
@@ -173,13 +177,17 @@ func (e *reference) try(node string) (Candidate, decision.Verdict, error) {
 	c := Candidate{Node: node}
 	for i, p := range slices.Concat(violating, others) {
 		back := slices.DeleteFunc(slices.Clone(gone), func(q *model.Pod) bool { return q == p })
-		v, err := e.trial.Without(node, back)
-		switch {
-		case err != nil:
+		ports.join(p)
+		v, err := e.trial.Without(node, back, ports)
+		if err != nil {
 			return Candidate{}, v, err
-		case v.Code == decision.Fits:
+		}
+		if v.Code == decision.Fits {
 			gone = back
-		case i < len(violating):
+			continue
+		}
+		ports.leave(p)
+		if i < len(violating) {
 			c.Violations++
 		}
 	}

@@ -1,0 +1,107 @@
+package conformance_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/explain"
+)
+
+// preemptionTold is what came of preemption, as recorded.
+type preemptionTold struct {
+	Outcome          string          `json:"outcome"`
+	Nominated        []string        `json:"nominated,omitempty"`
+	Candidates       []candidateTold `json:"candidates,omitempty"`
+	Nodes            []nodeTold      `json:"nodes,omitempty"`
+	Message          string          `json:"message,omitempty"`
+	ClearsNomination bool            `json:"clearsNomination,omitempty"`
+}
+
+type candidateTold struct {
+	Node          string   `json:"node"`
+	Victims       []string `json:"victims"`
+	PDBViolations int      `json:"pdbViolations,omitempty"`
+}
+
+// preemptionDifferences compares preemption with what was recorded, if it was, with
+// all options off; and the fast path with the plain one, with them off and on.
+func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *placement.Profile, pod *model.Pod, record *decision.Record) []string {
+	if record.Outcome != decision.Infeasible {
+		return nil
+	}
+	var out []string
+	sum := placement.Summarize(record, state.NumNodes())
+	for _, o := range []preemption.Options{{}, preemption.Defaults()} {
+		want := preemption.Evaluate(state, profile, seed, o, pod, record)
+		planner := preemption.NewPlanner(state, profile, seed, o)
+		for range 2 {
+			if got := planner.Plan(pod, sum); !reflect.DeepEqual(got, &want.Preemption) {
+				out = append(out, fmt.Sprintf("preemption's fast path with %+v: got %+v, want %+v", o, got, want.Preemption))
+			}
+		}
+	}
+	want := v.Expect.Preemption
+	if want == nil {
+		return out
+	}
+	w, _ := json.Marshal(want.comparable())
+	g, _ := json.Marshal(tellPreemption(preemption.Evaluate(state, profile, seed, preemption.Options{}, pod, record)).comparable())
+	if string(w) != string(g) {
+		out = append(out, fmt.Sprintf("preemption: got %s, want %s", g, w))
+	}
+	return out
+}
+
+// tellPreemption puts a result into the form of the recordings.
+func tellPreemption(r *preemption.Result) *preemptionTold {
+	p := &r.Preemption
+	t := &preemptionTold{Outcome: "none", Nominated: r.Nominees, Message: explain.Preemption(p), ClearsNomination: p.Clears}
+	if p.Tried == decision.Nominated {
+		t.Outcome = "nominated"
+	}
+	for _, c := range r.Candidates {
+		told := candidateTold{Node: c.Node, PDBViolations: c.Violations}
+		for _, victim := range c.Victims {
+			told.Victims = append(told.Victims, victim.Key())
+		}
+		t.Candidates = append(t.Candidates, told)
+	}
+	for i := range r.Refusals {
+		n := &r.Refusals[i]
+		told := nodeTold{Name: n.Node, Code: n.Verdict.Code.String()}
+		if n.Verdict.Rule != decision.DefaultPreemption {
+			told.Plugin = n.Verdict.Rule.String()
+		}
+		told.Reasons = verdict(&n.Verdict).Reasons
+		t.Nodes = append(t.Nodes, told)
+	}
+	return t
+}
+
+// comparable is the same with sets in one order and without the texts about device claims.
+func (t *preemptionTold) comparable() *preemptionTold {
+	c := *t
+	c.Message = strings.TrimPrefix(c.Message, "no new claims to deallocate, ")
+	if c.Message == "not found" {
+		c.Message = ""
+	}
+	slices.Sort(c.Nominated)
+	for i := range c.Candidates {
+		slices.Sort(c.Candidates[i].Victims)
+	}
+	for i := range c.Nodes {
+		slices.Sort(c.Nodes[i].Reasons)
+	}
+	slices.SortFunc(c.Candidates, func(a, b candidateTold) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(c.Nodes, func(a, b nodeTold) int { return cmp.Compare(a.Name, b.Name) })
+	return &c
+}
