@@ -3,12 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	componentconfig "k8s.io/component-base/config/v1alpha1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/berthproject/berth/engine/placement"
 )
@@ -21,19 +21,26 @@ const (
 
 // KubeScheduler is what a KubeSchedulerConfiguration comes down to: defaults
 // filled in, plugins resolved, arguments compiled.
-//
-// percentageOfNodesToScore is checked and has no effect: all nodes are scored.
 type KubeScheduler struct {
 	// Profiles are never empty; names are unique. NumericTolerations is not set
-	// here: it is an option of BerthConfiguration.
-	Profiles                   []placement.Config
-	Parallelism                int
+	// here: it is an option of BerthConfiguration. Preemption is false where
+	// DefaultPreemption is disabled at postFilter: pods of such a profile never
+	// make others leave.
+	Profiles []placement.Config
+	// Extenders are in the order in which they are asked. The resources that they
+	// are left to manage are in each profile's Fit.Ignored.
+	Extenders                  Extenders
 	LeaderElection             LeaderElection
 	Client                     ClientConnection
 	InitialBackoff, MaxBackoff time.Duration
-	Profiling                  bool
-	ContentionProfiling        bool
-	DelayCacheUntilActive      bool
+	// Profiling: pprof is served. ContentionProfiling: it shows what goroutines
+	// wait for, too; departing from kube-scheduler this is off unless asked for,
+	// as it slows everything down.
+	Profiling, ContentionProfiling bool
+	// DelayCacheUntilActive: a copy that does not lead does not follow the API.
+	DelayCacheUntilActive bool
+	// Warnings say what is accepted and has no effect, each with its path.
+	Warnings []string
 }
 
 // LeaderElection is how one of several schedulers comes to lead.
@@ -53,8 +60,7 @@ type ClientConnection struct {
 
 // DefaultKubeScheduler is the configuration without a file.
 func DefaultKubeScheduler() KubeScheduler {
-	k, _ := compileScheduler(&schedulerv1.KubeSchedulerConfiguration{}) // nothing is wrong with it; a test holds that
-	return k
+	return compileScheduler(&faults{}, &schedulerv1.KubeSchedulerConfiguration{}) // nothing is wrong with it; a test holds that
 }
 
 // ReadKubeScheduler decodes a KubeSchedulerConfiguration over kube-scheduler's
@@ -62,45 +68,80 @@ func DefaultKubeScheduler() KubeScheduler {
 // refused with their paths, all at once.
 func ReadKubeScheduler(d Document) (KubeScheduler, error) {
 	if d.APIVersion != SchedulerAPIVersion || d.Kind != SchedulerKind {
-		return KubeScheduler{}, fmt.Errorf("%s: %s %s: must be %s %s", d.File, d.APIVersion, d.Kind, SchedulerAPIVersion, SchedulerKind)
+		return KubeScheduler{}, Unknown(d)
 	}
+	f := &faults{}
 	var c schedulerv1.KubeSchedulerConfiguration
-	strict, err := kjson.UnmarshalStrict(d.JSON, &c)
-	if err != nil {
-		return KubeScheduler{}, fmt.Errorf("%s: %w", d.File, err)
+	f.decode("", d.JSON, &c)
+	k := compileScheduler(f, &c)
+	if len(f.errs) > 0 {
+		for i := range f.errs {
+			f.errs[i] = fmt.Errorf("%s: %w", d.File, f.errs[i])
+		}
+		return KubeScheduler{}, errors.Join(f.errs...)
 	}
-	k, err := compileScheduler(&c)
-	if err := errors.Join(append(strict, err)...); err != nil {
-		return KubeScheduler{}, fmt.Errorf("%s: %w", d.File, err)
+	for i := range k.Warnings {
+		k.Warnings[i] = d.File + ": " + k.Warnings[i]
 	}
 	return k, nil
 }
 
-func compileScheduler(c *schedulerv1.KubeSchedulerConfiguration) (KubeScheduler, error) {
-	f := &faults{}
+// Unknown words why a document is of no kind that can be read, and what to do.
+func Unknown(d Document) error {
+	must := fmt.Sprintf("must be %s %s or %s %s", SchedulerAPIVersion, SchedulerKind, APIVersion, Kind)
+	switch group, version, _ := strings.Cut(d.APIVersion, "/"); {
+	case d.Kind == SchedulerKind && group == schedulerv1.GroupName && strings.HasPrefix(version, "v1beta3"):
+		must = "was removed in Kubernetes 1.29: set apiVersion to " + SchedulerAPIVersion + "; the fields are the same"
+	case d.Kind == SchedulerKind && group == schedulerv1.GroupName && (strings.HasPrefix(version, "v1beta") || strings.HasPrefix(version, "v1alpha")):
+		must = "was removed in Kubernetes 1.28 or before: set apiVersion to " + SchedulerAPIVersion +
+			", remove healthzBindAddress and metricsBindAddress (there is the flag --metrics-bind-address), and give NodeResourcesFit a scoringStrategy in place of NodeResourcesLeastAllocated, NodeResourcesMostAllocated or RequestedToCapacityRatio"
+	case d.Kind == "Policy":
+		must = "policies were removed in Kubernetes 1.23: write a " + SchedulerKind + " of " + SchedulerAPIVersion + " with profiles and extenders instead"
+	}
+	return fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, must)
+}
+
+func compileScheduler(f *faults, c *schedulerv1.KubeSchedulerConfiguration) KubeScheduler {
+	initial, most := or(c.PodInitialBackoffSeconds, 1), or(c.PodMaxBackoffSeconds, 10)
 	k := KubeScheduler{
-		Parallelism:           int(or(c.Parallelism, 16)),
-		InitialBackoff:        time.Duration(or(c.PodInitialBackoffSeconds, 1)) * time.Second,
-		MaxBackoff:            time.Duration(or(c.PodMaxBackoffSeconds, 10)) * time.Second,
+		InitialBackoff: time.Duration(initial) * time.Second, MaxBackoff: time.Duration(most) * time.Second,
 		Profiling:             or(c.EnableProfiling, true),
-		ContentionProfiling:   or(c.EnableContentionProfiling, true),
+		ContentionProfiling:   or(c.EnableProfiling, true) && or(c.EnableContentionProfiling, false),
 		DelayCacheUntilActive: c.DelayCacheUntilActive,
 		LeaderElection:        leaderElection(f, &c.LeaderElection),
 		Client:                clientConnection(f, &c.ClientConnection),
 	}
-	f.atLeast("parallelism", int64(k.Parallelism), 1)
-	f.atLeast("podInitialBackoffSeconds", or(c.PodInitialBackoffSeconds, 1), 1)
-	f.atMost("podInitialBackoffSeconds", or(c.PodInitialBackoffSeconds, 1), maxSeconds)
-	f.atMost("podMaxBackoffSeconds", or(c.PodMaxBackoffSeconds, 10), maxSeconds)
-	if k.MaxBackoff < k.InitialBackoff {
-		f.add("podMaxBackoffSeconds: %d: must be at least podInitialBackoffSeconds, %d", or(c.PodMaxBackoffSeconds, 10), or(c.PodInitialBackoffSeconds, 1))
+	f.atLeast("parallelism", int64(or(c.Parallelism, 16)), 1)
+	if c.Parallelism != nil {
+		f.warn("parallelism: %d: has no effect: one goroutine decides", *c.Parallelism)
 	}
-	f.percentage("percentageOfNodesToScore", c.PercentageOfNodesToScore)
-	if len(c.Extenders) > 0 {
-		f.add("extenders: %d given: extenders are not asked yet; remove them", len(c.Extenders))
+	f.atLeast("podInitialBackoffSeconds", initial, 1)
+	f.atMost("podInitialBackoffSeconds", initial, maxSeconds)
+	f.atMost("podMaxBackoffSeconds", most, maxSeconds)
+	if most < initial {
+		f.add("podMaxBackoffSeconds: %d: must be at least podInitialBackoffSeconds, %d", most, initial)
 	}
+	f.sampled("percentageOfNodesToScore", c.PercentageOfNodesToScore)
+	if c.DelayCacheUntilActive && !k.LeaderElection.Enabled {
+		f.warn("delayCacheUntilActive: true: has no effect without leader election")
+	}
+	if or(c.EnableContentionProfiling, false) && !k.Profiling {
+		f.warn("enableContentionProfiling: true: has no effect without enableProfiling")
+	}
+	var ignored []string
+	k.Extenders, ignored = extenders(f, c.Extenders)
 	k.Profiles = profiles(f, c.Profiles)
-	return k, f.join()
+	leave(k.Profiles, ignored)
+	k.Warnings = f.warnings
+	return k
+}
+
+// sampled checks a percentage of nodes to score.
+func (f *faults) sampled(path string, v *int32) {
+	f.percentage(path, v)
+	if v != nil {
+		f.warn("%s: %d: has no effect and is not needed: all nodes are scored", path, *v)
+	}
 }
 
 // maxSeconds keeps a number of seconds within a time.Duration.
@@ -147,6 +188,9 @@ func clientConnection(f *faults, c *componentconfig.ClientConnectionConfiguratio
 		out.Burst = 100
 	}
 	f.atLeast("clientConnection.burst", int64(out.Burst), 1)
+	if c.AcceptContentTypes != "" {
+		f.warn("clientConnection.acceptContentTypes: %q: has no effect: protobuf is asked for first, then JSON", c.AcceptContentTypes)
+	}
 	if out.ContentType != protobuf && out.ContentType != "application/json" {
 		f.add("clientConnection.contentType: %q: must be %s or application/json", c.ContentType, protobuf)
 	}

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/internal/intake"
@@ -33,7 +32,7 @@ func arguments(f *faults, path string, in []schedulerv1.PluginConfig, c *placeme
 		_, twice := raw[name]
 		switch {
 		case !isKnown(name):
-			f.add("%s.name: %q: no such plugin; there are %s", at, name, extending("multiPoint"))
+			f.add("%s.name: %q: no such plugin; %s", at, name, instead(name, strings.Split(extending("multiPoint"), ", ")))
 		case twice:
 			f.add("%s.name: %q: is there twice", at, name)
 		case takes[name] == nil && len(in[i].Args.Raw) > 0:
@@ -59,57 +58,49 @@ func (r *argReader) fault(format string, args ...any) {
 	r.add("%s."+format, append([]any{r.path}, args...)...)
 }
 
-// decode reads the arguments strictly into a pointer to their type, if given.
-func (r *argReader) decode(into any) {
+// read reads the arguments strictly into a pointer to their type, if given.
+func (r *argReader) read(into any) {
 	if len(r.raw) == 0 {
 		return
 	}
-	var head struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(r.raw, &head); err != nil {
-		r.add("%s: %w", r.path, err)
-		return
-	}
-	if head.APIVersion != "" && head.APIVersion != SchedulerAPIVersion {
+	if head := r.faults.head(r.path, r.raw); head.APIVersion != "" && head.APIVersion != SchedulerAPIVersion {
 		r.fault("apiVersion: %q: must be %s", head.APIVersion, SchedulerAPIVersion)
-	}
-	if want := r.plugin + "Args"; head.Kind != "" && head.Kind != want {
+	} else if want := r.plugin + "Args"; head.Kind != "" && head.Kind != want {
 		r.fault("kind: %q: must be %s", head.Kind, want)
 	}
-	strict, err := kjson.UnmarshalStrict(r.raw, into)
-	for _, err := range append(strict, err) {
-		if err != nil {
-			r.add("%s: %w", r.path, err)
-		}
-	}
+	r.faults.decode(r.path, r.raw, into)
 }
 
 func preemptionArgs(r *argReader, _ *placement.Config) {
 	var a schedulerv1.DefaultPreemptionArgs
-	r.decode(&a)
+	r.read(&a)
 	r.percentage(r.path+".minCandidateNodesPercentage", a.MinCandidateNodesPercentage)
 	r.atLeast(r.path+".minCandidateNodesAbsolute", int64(or(a.MinCandidateNodesAbsolute, 100)), 0)
 	if or(a.MinCandidateNodesPercentage, 10) == 0 && or(a.MinCandidateNodesAbsolute, 100) == 0 {
 		r.fault("minCandidateNodesAbsolute: 0: one of it and minCandidateNodesPercentage must be above 0")
 	}
+	if a.MinCandidateNodesPercentage != nil || a.MinCandidateNodesAbsolute != nil {
+		r.warn("%s: minCandidateNodesPercentage and minCandidateNodesAbsolute have no effect and are not needed: every candidate is looked at", r.path)
+	}
 }
 
 func deviceArgs(r *argReader, _ *placement.Config) {
 	var a schedulerv1.DynamicResourcesArgs
-	r.decode(&a)
+	r.read(&a)
 	if d := a.FilterTimeout; d != nil && d.Duration < 0 {
 		r.fault("filterTimeout: %v: must not be negative", d.Duration)
 	}
 	if d := a.BindingTimeout; d != nil && d.Duration < time.Second {
 		r.fault("bindingTimeout: %v: must be at least 1s", d.Duration)
 	}
+	if a.FilterTimeout != nil || a.BindingTimeout != nil {
+		r.warn("%s: filterTimeout and bindingTimeout have no effect: devices are not allocated", r.path)
+	}
 }
 
 func interPodArgs(r *argReader, c *placement.Config) {
 	var a schedulerv1.InterPodAffinityArgs
-	r.decode(&a)
+	r.read(&a)
 	r.percentage(r.path+".hardPodAffinityWeight", a.HardPodAffinityWeight)
 	c.InterPod = placement.InterPodArgs{
 		HardWeight: int64(or(a.HardPodAffinityWeight, 1)), IgnoreExisting: a.IgnorePreferredTermsOfExistingPods,
@@ -118,13 +109,18 @@ func interPodArgs(r *argReader, c *placement.Config) {
 
 func nodeAffinityArgs(r *argReader, c *placement.Config) {
 	var a schedulerv1.NodeAffinityArgs
-	r.decode(&a)
+	r.read(&a)
 	if a.AddedAffinity == nil {
 		return
 	}
 	required, preferred, bad := intake.NodeAffinity(a.AddedAffinity)
 	for _, b := range bad {
-		r.fault("addedAffinity.%s: %s", strings.TrimPrefix(b.Path, "spec.affinity.nodeAffinity."), b.Message)
+		at := strings.TrimPrefix(b.Path, "spec.affinity.nodeAffinity.")
+		if dot := strings.LastIndexByte(at, '.'); strings.HasPrefix(b.Message, at[dot+1:]+".") { // the message goes on from there
+			r.fault("addedAffinity.%s%s", at[:dot+1], b.Message)
+			continue
+		}
+		r.fault("addedAffinity.%s: %s", at, b.Message)
 	}
 	for i, p := range a.AddedAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
 		if p.Weight < 1 || p.Weight > 100 {
@@ -139,19 +135,20 @@ func nodeAffinityArgs(r *argReader, c *placement.Config) {
 
 func volumeArgs(r *argReader, c *placement.Config) {
 	var a schedulerv1.VolumeBindingArgs
-	r.decode(&a)
+	r.read(&a)
 	seconds := or(a.BindTimeoutSeconds, 600)
 	r.atLeast(r.path+".bindTimeoutSeconds", seconds, 0)
 	r.atMost(r.path+".bindTimeoutSeconds", seconds, maxSeconds)
 	c.VolumeBindLimit = time.Duration(seconds) * time.Second
 	if len(a.Shape) > 0 {
-		r.fault("shape: %d points given: volumes are not scored; remove them", len(a.Shape))
+		r.shape("shape", a.Shape)
+		r.warn("%s.shape: has no effect: volumes are not scored", r.path)
 	}
 }
 
 func spreadArgs(r *argReader, c *placement.Config) {
 	var a schedulerv1.PodTopologySpreadArgs
-	r.decode(&a)
+	r.read(&a)
 	switch a.DefaultingType {
 	case "", schedulerv1.SystemDefaulting:
 		c.Spread.System = true

@@ -1,18 +1,31 @@
 package config
 
 import (
-	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
-// faults collects what is wrong with a file, so that it is told at once.
-type faults struct{ errs []error }
-
-func (f *faults) add(format string, args ...any) {
-	f.errs = append(f.errs, fmt.Errorf(format, args...))
+// faults collects what is wrong with a file, so that it is told at once, and
+// what is accepted without having an effect.
+type faults struct {
+	errs     []error
+	warnings []string
+	left     []string // paths of values that were left out as being of the wrong type
 }
 
-func (f *faults) join() error { return errors.Join(f.errs...) }
+func (f *faults) warn(format string, args ...any) {
+	f.warnings = append(f.warnings, fmt.Sprintf(format, args...))
+}
+
+// add tells a fault, but not the consequences of a value that was left out.
+func (f *faults) add(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	path, _, _ := strings.Cut(err.Error(), ": ")
+	if !slices.Contains(f.left, path) {
+		f.errs = append(f.errs, err)
+	}
+}
 
 func (f *faults) atLeast(path string, v, low int64) {
 	if v < low {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -42,6 +43,13 @@ var known = []struct {
 	{"GangScheduling", "preEnqueue reserve permit", 0},
 }
 
+// gated are plugins behind feature gates that are off by default: they may be
+// listed, and are not run.
+var gated = map[string]string{
+	"TopologyPlacementGenerator": "placementGenerate",
+	"PodGroupPodsCount":          "placementScore",
+}
+
 // gone are plugins of the past, which old files still disable.
 var gone = []string{"EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits", "SelectorSpread", "NodePreferAvoidPods",
 	"ServiceAffinity", "NodeLabel", "NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"}
@@ -52,7 +60,7 @@ func extends(name, point string) bool {
 			return slices.Contains(strings.Fields(k.points), point)
 		}
 	}
-	return false
+	return gated[name] == point
 }
 
 func isKnown(name string) bool {
@@ -61,7 +69,7 @@ func isKnown(name string) bool {
 			return true
 		}
 	}
-	return false
+	return gated[name] != ""
 }
 
 // extending are the names of the plugins that extend a point, for messages;
@@ -158,8 +166,14 @@ func (r *resolver) check(point string, set *schedulerv1.PluginSet) (enabled []pl
 	disabled = map[string]bool{}
 	for i, p := range set.Disabled {
 		disabled[p.Name] = true
-		if p.Name != "*" && !isKnown(p.Name) && !slices.Contains(gone, p.Name) {
-			r.add("%s.%s.disabled[%d]: %q: no such plugin; there are *, %s", r.path, point, i, p.Name, extending(point))
+		at := fmt.Sprintf("%s.%s.disabled[%d]", r.path, point, i)
+		switch {
+		case slices.Contains(gone, p.Name):
+			r.warn("%s: %q: has no effect: kube-scheduler has no such plugin any more", at, p.Name)
+		case p.Name != "*" && !isKnown(p.Name):
+			r.add("%s: %q: no such plugin; there are *, %s", at, p.Name, extending(point))
+		case p.Name != "*" && point != "multiPoint" && !acts(point, p.Name):
+			r.warn("%s: %q: has no effect at %s", at, p.Name, point)
 		}
 	}
 	for i, p := range set.Enabled {
@@ -168,7 +182,7 @@ func (r *resolver) check(point string, set *schedulerv1.PluginSet) (enabled []pl
 		}
 		switch {
 		case !isKnown(p.Name):
-			at("%q: no such plugin; there are %s", p.Name, extending(point))
+			at("%q: no such plugin; there are %s (what a plugin of one's own does can be done by an extender)", p.Name, extending(point))
 		case point != "multiPoint" && !extends(p.Name, point):
 			at("%q: does not extend %s; what does: %s", p.Name, point, extending(point))
 		case indexOf(enabled, p.Name) >= 0:
@@ -177,6 +191,11 @@ func (r *resolver) check(point string, set *schedulerv1.PluginSet) (enabled []pl
 			at("weight of %s: %d: must be at least 1", p.Name, *p.Weight)
 		default:
 			enabled = append(enabled, plugin{p.Name, or(p.Weight, 0)})
+			if gated[p.Name] != "" {
+				r.warn("%s.%s.enabled[%d]: %q: has no effect: it belongs to pod groups, which are not placed yet", r.path, point, i, p.Name)
+			} else if point != "multiPoint" && !acts(point, p.Name) {
+				r.warn("%s.%s.enabled[%d]: %q: has no effect at %s", r.path, point, i, p.Name, point)
+			}
 		}
 	}
 	return enabled, disabled

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
@@ -30,7 +31,7 @@ func profiles(f *faults, in []schedulerv1.KubeSchedulerProfile) []placement.Conf
 		case slices.ContainsFunc(out, func(c placement.Config) bool { return c.Name == name }):
 			f.add("%s.schedulerName: %q: another profile has that name", path, name)
 		}
-		f.percentage(path+".percentageOfNodesToScore", in[i].PercentageOfNodesToScore)
+		f.sampled(path+".percentageOfNodesToScore", in[i].PercentageOfNodesToScore)
 		out = append(out, profile(f, path, name, &in[i]))
 	}
 	return out
@@ -95,17 +96,18 @@ func acting(point string, plugins []plugin) []decision.Rule {
 	return out
 }
 
-// acts says whether a plugin does something at a point in Berth: device claims
-// and pod groups are held back before the queue and are not judged later, and
-// volumes are not scored, as upstream does not unless told to by a feature gate.
+// acts says whether a plugin does something of its own at a point in Berth.
+// Device claims and pod groups are held back before the queue and are not judged
+// later; volumes are not scored, as upstream does not unless told to by a
+// feature gate; sorting, binding and what comes with them are not optional.
 func acts(point, name string) bool {
-	switch name {
-	case "DynamicResources", "GangScheduling":
-		return point == "preEnqueue"
-	case "VolumeBinding":
-		return point != "preScore" && point != "score"
-	case "DefaultPreemption":
-		return point == "postFilter"
+	switch point {
+	case "preEnqueue":
+		return name != "DefaultPreemption"
+	case "preFilter", "filter", "preScore", "score":
+		return name != "DynamicResources" && (name != "VolumeBinding" || strings.HasSuffix(point, "ilter"))
+	case "postFilter":
+		return name == "DefaultPreemption"
 	}
-	return true
+	return point == "bind" || point == "queueSort"
 }

@@ -11,7 +11,7 @@ import (
 
 func fitArgs(r *argReader, c *placement.Config) {
 	var a schedulerv1.NodeResourcesFitArgs
-	r.decode(&a)
+	r.read(&a)
 	c.Fit = placement.FitArgs{Ignored: a.IgnoredResources, IgnoredGroups: a.IgnoredResourceGroups}
 	for i, g := range a.IgnoredResourceGroups {
 		if strings.Contains(g, "/") || g == "" {
@@ -30,7 +30,12 @@ func fitArgs(r *argReader, c *placement.Config) {
 		c.Fit.Strategy = placement.MostAllocated
 	case schedulerv1.RequestedToCapacityRatio:
 		c.Fit.Strategy = placement.RequestedToCapacityRatio
-		c.Fit.Shape = r.shape("scoringStrategy.requestedToCapacityRatio", s.RequestedToCapacityRatio)
+		const field = "scoringStrategy.requestedToCapacityRatio.shape"
+		if ratio := s.RequestedToCapacityRatio; ratio == nil || len(ratio.Shape) == 0 {
+			r.fault(field + ": must have a point, e.g. {utilization: 0, score: 0}")
+		} else {
+			c.Fit.Shape = r.shape(field, ratio.Shape)
+		}
 	default:
 		r.fault("scoringStrategy.type: %q: must be LeastAllocated, MostAllocated or RequestedToCapacityRatio", s.Type)
 	}
@@ -38,7 +43,7 @@ func fitArgs(r *argReader, c *placement.Config) {
 
 func balancedArgs(r *argReader, c *placement.Config) {
 	var a schedulerv1.NodeResourcesBalancedAllocationArgs
-	r.decode(&a)
+	r.read(&a)
 	c.Balanced = r.resources("resources", a.Resources, 1)
 }
 
@@ -62,7 +67,9 @@ func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heavi
 		if s.Weight == 0 {
 			s.Weight = 1
 		}
-		if s.Weight < 1 || s.Weight > heaviest {
+		if heaviest == 1 && s.Weight != 1 {
+			r.fault("%s.weight: %d: must be 1", at, s.Weight)
+		} else if s.Weight < 1 || s.Weight > heaviest {
 			r.fault("%s.weight: %d: must be between 1 and %d", at, s.Weight, heaviest)
 		}
 		out = append(out, placement.ResourceWeight{Name: s.Name, Weight: s.Weight})
@@ -70,20 +77,16 @@ func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heavi
 	return out
 }
 
-// shape reads the broken line of RequestedToCapacityRatio.
-func (r *argReader) shape(field string, in *schedulerv1.RequestedToCapacityRatioParam) []placement.ShapePoint {
-	if in == nil || len(in.Shape) == 0 {
-		r.fault("%s.shape: must have a point", field)
-		return nil
-	}
+// shape reads a broken line: of RequestedToCapacityRatio, or of volumes.
+func (r *argReader) shape(field string, in []schedulerv1.UtilizationShapePoint) []placement.ShapePoint {
 	var out []placement.ShapePoint
-	for i, p := range in.Shape {
-		at := fmt.Sprintf("%s.shape[%d]", field, i)
+	for i, p := range in {
+		at := fmt.Sprintf("%s[%d]", field, i)
 		if p.Utilization < 0 || p.Utilization > 100 {
 			r.fault("%s.utilization: %d: must be between 0 and 100", at, p.Utilization)
 		}
-		if i > 0 && p.Utilization <= in.Shape[i-1].Utilization {
-			r.fault("%s.utilization: %d: must be above that of the point before, %d", at, p.Utilization, in.Shape[i-1].Utilization)
+		if i > 0 && p.Utilization <= in[i-1].Utilization {
+			r.fault("%s.utilization: %d: must be above that of the point before, %d", at, p.Utilization, in[i-1].Utilization)
 		}
 		if p.Score < 0 || p.Score > 10 {
 			r.fault("%s.score: %d: must be between 0 and 10", at, p.Score)

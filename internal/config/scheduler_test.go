@@ -3,7 +3,6 @@ package config
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,13 +16,14 @@ const schedulerHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSch
 
 func TestDefaultProfileIsThatOfTheEngine(t *testing.T) {
 	k := DefaultKubeScheduler()
-	if _, err := compileScheduler(&schedulerv1.KubeSchedulerConfiguration{}); err != nil {
-		t.Fatal(err)
+	f := &faults{}
+	if compileScheduler(f, &schedulerv1.KubeSchedulerConfiguration{}); len(f.errs) > 0 || len(f.warnings) > 0 {
+		t.Fatal(f.errs, f.warnings)
 	}
 	if len(k.Profiles) != 1 || !reflect.DeepEqual(k.Profiles[0], placement.DefaultConfig()) {
 		t.Errorf("got  %+v\nwant %+v", k.Profiles, placement.DefaultConfig())
 	}
-	if k.Parallelism != 16 || k.InitialBackoff != time.Second || k.MaxBackoff != 10*time.Second ||
+	if k.InitialBackoff != time.Second || k.MaxBackoff != 10*time.Second ||
 		k.LeaderElection != (LeaderElection{true, 15 * time.Second, 10 * time.Second, 2 * time.Second, "kube-system", "kube-scheduler"}) {
 		t.Errorf("defaults are %+v", k)
 	}
@@ -68,37 +68,4 @@ func TestPluginPrecedence(t *testing.T) {
 	f(`{filter: {enabled: [{name: NodeDeclaredFeatures}]}}`, func(c *placement.Config) {
 		c.Filter = append([]decision.Rule{decision.NodeDeclaredFeatures}, c.Filter[:len(c.Filter)-1]...)
 	})
-}
-
-func TestBadSchedulerFilesAreRefused(t *testing.T) {
-	args := func(name, args string) string {
-		return "profiles: [{pluginConfig: [{name: " + name + ", args: {" + args + "}}]}]"
-	}
-	for text, want := range map[string]string{
-		"paralelism: 3":                                                       `unknown field "paralelism"`,
-		"parallelism: 0":                                                      "parallelism: 0: must be at least 1",
-		"parallelism: many":                                                   "parallelism",
-		"podInitialBackoffSeconds: 20":                                        "podMaxBackoffSeconds: 10: must be at least podInitialBackoffSeconds, 20",
-		"percentageOfNodesToScore: 101":                                       "percentageOfNodesToScore: 101: must be between 0 and 100",
-		"leaderElection: {leaseDuration: 5s}":                                 "leaderElection.leaseDuration: 5s: must be above renewDeadline, 10s",
-		"extenders: [{urlPrefix: http://x}]":                                  "extenders: 1 given",
-		"profiles: [{schedulerName: a}, {schedulerName: a}]":                  `profiles[1].schedulerName: "a": another profile`,
-		"profiles: [{}, {}]":                                                  "profiles[0].schedulerName: must be given",
-		"profiles: [{plugins: {filter: {enabled: [{name: NodeFit}]}}}]":       `profiles[0].plugins.filter.enabled[0]: "NodeFit": no such plugin; there are NodeUnschedulable`,
-		"profiles: [{plugins: {filter: {enabled: [{name: ImageLocality}]}}}]": "does not extend filter",
-		"profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: -1}]}}}]":                                                        "weight of ImageLocality: -1: must be at least 1",
-		`profiles: [{plugins: {bind: {disabled: [{name: "*"}]}}}]`:                                                                              "profiles[0].plugins.bind: no plugin: DefaultBinder must be enabled",
-		args("NodeResourcesFit", "scoringStrategy: {type: Best}"):                                                                               `profiles[0].pluginConfig[0].args.scoringStrategy.type: "Best": must be LeastAllocated`,
-		args("NodeResourcesFit", "scoringStrategy: {resources: [{name: cpu, weight: 101}]}"):                                                    "weight: 101: must be between 1 and 100",
-		args("NodeResourcesFit", "strategy: {}"):                                                                                                `unknown field "strategy"`,
-		args("InterPodAffinity", "hardPodAffinityWeight: 101"):                                                                                  "hardPodAffinityWeight: 101: must be between 0 and 100",
-		args("PodTopologySpread", "defaultingType: List, defaultConstraints: [{maxSkew: 0, topologyKey: z, whenUnsatisfiable: DoNotSchedule}]"): "defaultConstraints[0].maxSkew: 0: must be at least 1",
-		args("NodeAffinity", "kind: Wrong"):                                                                                                     `kind: "Wrong": must be NodeAffinityArgs`,
-		args("VolumeBinding", "bindTimeoutSeconds: -1"):                                                                                         "bindTimeoutSeconds: -1: must be at least 0",
-		args("ImageLocality", "x: 1"):                                                                                                           "ImageLocality takes no arguments",
-	} {
-		if _, err := readScheduler(t, text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
-		}
-	}
 }

@@ -1,0 +1,120 @@
+package actuate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// reading is how much longer than its calls an Ask may take: to read what is sent.
+const reading = 10 * time.Second
+
+// originals are pods and nodes as the API has them, which is how extenders
+// want them. What is not followed, or not seen yet, is read when it is needed.
+type originals struct {
+	client                    kubernetes.Interface
+	pods, nodes               cache.Store
+	followsPods, followsNodes bool
+}
+
+// newOriginals follows nodes only for extenders that do not know them by name. The
+// pod is sent in every case.
+func newOriginals(client kubernetes.Interface, list config.Extenders) *originals {
+	o := &originals{client: client, pods: cache.NewStore(cache.MetaNamespaceKeyFunc), nodes: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	for i := range list {
+		e := &list[i]
+		asks := e.Filter != "" || e.Prioritize != ""
+		o.followsPods = o.followsPods || asks || e.Preempt != ""
+		o.followsNodes = o.followsNodes || asks && !e.NodeCacheCapable
+	}
+	return o
+}
+
+func (o *originals) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	if o.followsPods {
+		c := o.client.CoreV1().Pods("")
+		wg.Go(func() {
+			o.follow(ctx, "pods", &corev1.Pod{}, o.pods, cache.ListWatch{
+				ListWithContextFunc:  func(ctx context.Context, l metav1.ListOptions) (runtime.Object, error) { return c.List(ctx, l) },
+				WatchFuncWithContext: func(ctx context.Context, l metav1.ListOptions) (watch.Interface, error) { return c.Watch(ctx, l) },
+			})
+		})
+	}
+	if o.followsNodes {
+		c := o.client.CoreV1().Nodes()
+		wg.Go(func() {
+			o.follow(ctx, "nodes", &corev1.Node{}, o.nodes, cache.ListWatch{
+				ListWithContextFunc:  func(ctx context.Context, l metav1.ListOptions) (runtime.Object, error) { return c.List(ctx, l) },
+				WatchFuncWithContext: func(ctx context.Context, l metav1.ListOptions) (watch.Interface, error) { return c.Watch(ctx, l) },
+			})
+		})
+	}
+	wg.Wait()
+}
+
+func (o *originals) follow(ctx context.Context, name string, of runtime.Object, store cache.Store, lw cache.ListWatch) {
+	source := cache.ToListWatcherWithWatchListSemantics(&lw, o.client)
+	cache.NewReflectorWithOptions(source, of, store, cache.ReflectorOptions{Name: "extenders/" + name}).RunWithContext(ctx)
+}
+
+// errGone marks that a pod is not there any more.
+var errGone = errors.New("it is gone")
+
+// pod is the original of a pod. A namesake is an error.
+func (o *originals) pod(ctx context.Context, p *model.Pod) (*corev1.Pod, error) {
+	if obj, ok, _ := o.pods.GetByKey(p.Key()); ok && string(obj.(*corev1.Pod).UID) == p.UID {
+		return obj.(*corev1.Pod), nil
+	}
+	found, err := o.client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("pod %s: %w", p.Key(), errGone)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading pod %s to send it to an extender: %w", p.Key(), err)
+	}
+	if string(found.UID) != p.UID {
+		return nil, fmt.Errorf("pod %s with uid %s: %w: there is one with uid %s", p.Key(), p.UID, errGone, found.UID)
+	}
+	return found, nil
+}
+
+// node is the original of a node.
+func (o *originals) node(ctx context.Context, name string) (*corev1.Node, error) {
+	if obj, ok, _ := o.nodes.GetByKey(name); ok {
+		return obj.(*corev1.Node), nil
+	}
+	found, err := o.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading node %s to send it to an extender: %w", name, err)
+	}
+	return found, nil
+}
+
+// on finds a pod of a node by its uid; nil when there is none.
+func (o *originals) on(ctx context.Context, node, uid string) (*corev1.Pod, error) {
+	list, err := o.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String()})
+	if err != nil {
+		return nil, fmt.Errorf("reading the pods of node %s: %w", node, err)
+	}
+	i := slices.IndexFunc(list.Items, func(p corev1.Pod) bool { return string(p.UID) == uid && p.Spec.NodeName == node })
+	if i < 0 {
+		return nil, nil
+	}
+	return &list.Items[i], nil
+}

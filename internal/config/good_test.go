@@ -1,0 +1,101 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// TestFilesAsUsersHaveThem reads the files of testdata/good. What is accepted and
+// has no effect stands in the file of the same name that ends in .txt, if there is one.
+func TestFilesAsUsersHaveThem(t *testing.T) {
+	files, err := filepath.Glob("testdata/good/*.yaml")
+	if err != nil || len(files) < 12 {
+		t.Fatalf("%d files, %v: there must be 12", len(files), err)
+	}
+	for _, file := range files {
+		k, err := read(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		want, err := os.ReadFile(strings.TrimSuffix(file, ".yaml") + ".txt")
+		if err != nil && !os.IsNotExist(err) {
+			t.Error(err)
+		}
+		got := strings.ReplaceAll(strings.Join(append(k.Warnings, ""), "\n"), file, filepath.Base(file))
+		if got != string(want) {
+			t.Errorf("%s: warnings\n%swant\n%s", file, got, want)
+		}
+	}
+}
+
+// good reads one file of testdata/good.
+func good(t *testing.T, name string) KubeScheduler {
+	t.Helper()
+	k, err := read("testdata/good/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestProfilesComeOutAsWritten(t *testing.T) {
+	k := good(t, "no-scoring")
+	if len(k.Profiles) != 2 || len(k.Profiles[0].Score) == 0 || len(k.Profiles[1].Score)+len(k.Profiles[1].PreScore) != 0 || k.Profiles[1].Name != "no-scoring-scheduler" {
+		t.Errorf("no-scoring: %+v", k.Profiles)
+	}
+	if k := good(t, "no-preemption"); k.Profiles[0].Preemption {
+		t.Error("preemption is on though DefaultPreemption is disabled")
+	}
+	if fit := good(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != placement.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
+		t.Errorf("capacity-ratio: %+v", fit)
+	}
+	k = good(t, "everything")
+	c := k.Profiles[0]
+	if c.VolumeBindLimit != 30*time.Second || c.InterPod != (placement.InterPodArgs{HardWeight: 2, IgnoreExisting: true}) ||
+		!slices.Equal(c.Fit.Ignored, []string{"example.com/foo"}) || len(c.Balanced) != 2 {
+		t.Errorf("everything: %+v", c)
+	}
+	want := KubeScheduler{InitialBackoff: 2 * time.Second, MaxBackoff: 20 * time.Second, DelayCacheUntilActive: true,
+		LeaderElection: LeaderElection{false, 30 * time.Second, 20 * time.Second, 5 * time.Second, "scheduling", "my-scheduler"},
+		Client:         ClientConnection{AcceptContentTypes: "application/json", ContentType: "application/json", QPS: 200, Burst: 400}}
+	k.Profiles, k.Warnings, k.Extenders = nil, nil, nil
+	if !reflect.DeepEqual(k, want) {
+		t.Errorf("everything:\ngot  %+v\nwant %+v", k, want)
+	}
+}
+
+func TestExtendersComeOutAsWritten(t *testing.T) {
+	k := good(t, "topolvm")
+	if !slices.Equal(k.Profiles[0].Fit.Ignored, []string{"topolvm.io/capacity"}) {
+		t.Errorf("NodeResourcesFit ignores %v", k.Profiles[0].Fit.Ignored)
+	}
+	e := k.Extenders[0]
+	if e.Timeout != 5*time.Second || e.URL != "http://127.0.0.1:9251" || e.Filter != "predicate" || e.Weight != 1 {
+		t.Errorf("the extender is %+v", e)
+	}
+	pod := func(resources ...model.Scalar) *model.Pod {
+		return &model.Pod{Spec: &model.PodSpec{Requests: model.Requests{Scalars: resources}}}
+	}
+	if e.Interested(pod()) || k.Extenders.Asked(pod(model.Scalar{Name: "nvidia.com/gpu", Amount: 1})) {
+		t.Error("it is interested in pods that name nothing of what it manages")
+	}
+	if !e.Interested(pod(model.Scalar{Name: "topolvm.io/capacity"})) || k.Extenders.AskedForVictims(pod(model.Scalar{Name: "topolvm.io/capacity"})) {
+		t.Error("it is not interested in a pod that names its resource with 0, or it is in what it preempts")
+	}
+	x := good(t, "two-extenders-tls").Extenders
+	if x[0].URL != "https://second.example" || !x[1].Ignorable || !x[1].TLS.Insecure || x[0].TLS.Insecure || x[1].URL != "https://first.example:443/api" {
+		t.Errorf("the one that may fail must be the last, and is unchecked as it has no CA: %+v", x)
+	}
+	if !x.Asked(pod()) || !x.AskedForVictims(pod()) {
+		t.Error("without managedResources all pods concern an extender")
+	}
+}

@@ -1,0 +1,254 @@
+package config
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
+)
+
+// decode reads JSON into a pointer to a struct. Fields that it does not have
+// and values of the wrong type are told with their paths and left out, so that
+// everything else can be judged at once, too.
+func (f *faults) decode(path string, js []byte, into any) {
+	var tree any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &tree); err != nil {
+		f.add("%s%w", prefix(path, ": "), err)
+		return
+	}
+	tree, ok := f.prune(path, tree, reflect.TypeOf(into).Elem())
+	if !ok {
+		return
+	}
+	clean, err := json.Marshal(tree)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(clean, into)
+	}
+	if err != nil {
+		f.add("%s%w", prefix(path, ": "), err)
+	}
+}
+
+// head reads apiVersion and kind; what is not there is empty.
+func (f *faults) head(path string, js []byte) (head metav1.TypeMeta) {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &head); err != nil {
+		f.add("%s: %w", path, err)
+	}
+	return head
+}
+
+func prefix(path, separator string) string {
+	if path == "" {
+		return ""
+	}
+	return path + separator
+}
+
+// prune takes out of a value what cannot be decoded into t, and says so. It
+// returns false when the value itself is of the wrong type.
+func (f *faults) prune(path string, v any, t reflect.Type) (any, bool) {
+	if v == nil {
+		return nil, true
+	}
+	if t.Kind() == reflect.Pointer {
+		return f.prune(path, v, t.Elem())
+	}
+	switch t {
+	case reflect.TypeFor[metav1.Duration]():
+		return f.scalar(path, v, isDuration(v), "a duration such as 15s or 2m")
+	case reflect.TypeFor[runtime.RawExtension]():
+		_, ok := v.(map[string]any)
+		return f.scalar(path, v, ok, "an object")
+	case reflect.TypeFor[[]byte]():
+		s, ok := v.(string)
+		_, err := base64.StdEncoding.DecodeString(s)
+		return f.scalar(path, v, ok && err == nil, "base64")
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return f.pruneObject(path, v, t)
+	case reflect.Slice:
+		return f.pruneList(path, v, t)
+	case reflect.Map:
+		return f.pruneMap(path, v, t)
+	case reflect.String:
+		_, ok := v.(string)
+		return f.scalar(path, v, ok, "a string")
+	case reflect.Bool:
+		_, ok := v.(bool)
+		return f.scalar(path, v, ok, "true or false")
+	case reflect.Float32, reflect.Float64:
+		return f.scalar(path, v, isNumber(v), "a number")
+	}
+	n, ok := v.(int64)
+	return f.scalar(path, v, ok && (t.Kind() != reflect.Int32 || n == int64(int32(n))),
+		fmt.Sprintf("a whole number of at most %d", map[bool]int64{true: math.MaxInt32, false: math.MaxInt64}[t.Kind() == reflect.Int32]))
+}
+
+// scalar passes a value on, or says what it must be.
+func (f *faults) scalar(path string, v any, ok bool, must string) (any, bool) {
+	if !ok {
+		shown, _ := json.Marshal(v)
+		f.add("%s: %s: must be %s", path, shorten(string(shown)), must)
+		f.left = append(f.left, path)
+	}
+	return v, ok
+}
+
+func shorten(s string) string {
+	const most = 80
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}
+
+func isDuration(v any) bool {
+	s, ok := v.(string)
+	_, err := time.ParseDuration(s)
+	return ok && err == nil
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int64, float64:
+		return true
+	}
+	return false
+}
+
+func (f *faults) pruneObject(path string, v any, t reflect.Type) (any, bool) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return f.scalar(orTop(path), v, false, "an object")
+	}
+	fields := fieldsOf(t)
+	for _, name := range sortedKeys(object) {
+		at := prefix(path, ".") + name
+		field, known := fields[name]
+		if !known {
+			f.add("%s: unknown field; %s", at, instead(name, sortedKeys(fields)))
+			delete(object, name)
+			continue
+		}
+		if object[name], ok = f.prune(at, object[name], field); !ok {
+			delete(object, name)
+		}
+	}
+	return object, true
+}
+
+func orTop(path string) string {
+	if path == "" {
+		return "the document"
+	}
+	return path
+}
+
+// pruneList keeps a place for an element that is wrong, so that the paths of
+// the others stay right.
+func (f *faults) pruneList(path string, v any, t reflect.Type) (any, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return f.scalar(path, v, false, "a list")
+	}
+	for i := range list {
+		if list[i], ok = f.prune(fmt.Sprintf("%s[%d]", path, i), list[i], t.Elem()); !ok {
+			list[i] = nil
+		}
+	}
+	return list, true
+}
+
+func (f *faults) pruneMap(path string, v any, t reflect.Type) (any, bool) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return f.scalar(path, v, false, "an object")
+	}
+	for _, name := range sortedKeys(object) {
+		if object[name], ok = f.prune(path+"."+name, object[name], t.Elem()); !ok {
+			delete(object, name)
+		}
+	}
+	return object, true
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// fieldsOf are the types of a struct's fields by their names in JSON; what is
+// embedded counts as its own.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous && name == "":
+			for k, v := range fieldsOf(field.Type) {
+				out[k] = v
+			}
+		case name != "-" && name != "":
+			out[name] = field.Type
+		}
+	}
+	return out
+}
+
+// instead suggests the names that look most like one that does not exist, or
+// all when none does.
+func instead(name string, names []string) string {
+	best, near := len(name)/2+1, []string(nil)
+	for _, n := range names {
+		a, b := strings.ToLower(name), strings.ToLower(n)
+		d := distance(a, b)
+		if strings.Contains(b, a) || strings.Contains(a, b) {
+			d = min(d, 1)
+		}
+		switch {
+		case d < best:
+			best, near = d, []string{n}
+		case d == best && near != nil:
+			near = append(near, n)
+		}
+	}
+	if near != nil {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return "there are " + strings.Join(names, ", ")
+}
+
+// distance is the number of characters to insert, remove or replace to make b
+// of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		left := row[0]
+		row[0]++
+		for j := range len(b) {
+			cost := left
+			if a[i] != b[j] {
+				cost++
+			}
+			left, row[j+1] = row[j+1], min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
