@@ -104,7 +104,7 @@ func TestPodsAreBoundOrToldWhyNot(t *testing.T) {
 		create(t, client, "late", "500m")
 		time.Sleep(time.Minute)
 		late := get(t, client, "late")
-		if len(late.Status.Conditions) != 1 || late.Status.Conditions[0].Message != "0/1 nodes are available: 1 Insufficient cpu." {
+		if len(late.Status.Conditions) != 1 || late.Status.Conditions[0].Message != "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod." {
 			t.Fatalf("conditions are %+v", late.Status.Conditions)
 		}
 		if err := client.CoreV1().Pods("default").Delete(t.Context(), "p0", metav1.DeleteOptions{}); err != nil {

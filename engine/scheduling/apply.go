@@ -21,6 +21,7 @@ func (m *Machine) apply(now time.Time, e Event) {
 
 func (m *Machine) upsert(now time.Time, object any) {
 	change := m.upsertVolume(object)
+	m.volumesMoved = m.volumesMoved || change != decision.NoChange
 	switch o := object.(type) {
 	case *model.Pod:
 		m.upsertPod(now, o)
@@ -48,10 +49,12 @@ func (m *Machine) upsert(now time.Time, object any) {
 
 func (m *Machine) remove(now time.Time, object any) {
 	change := m.removeVolume(object)
+	m.volumesMoved = m.volumesMoved || change != decision.NoChange
 	switch o := object.(type) {
 	case *model.Pod:
 		m.removePod(now, o.UID)
 	case *model.Node:
+		m.nodeGone(now, o.Name)
 		m.state.RemoveNode(o.Name)
 		change = decision.NodeRemoved
 	case *model.Namespace:

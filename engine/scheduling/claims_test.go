@@ -18,7 +18,7 @@ func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := DefaultConfig()
-	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return placement.NewEngine(s, profile, 1) }}}
+	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return Placed(profile, 1, 0).New(s) }}}
 	s := &tale{t: t, m: New(cfg), now: t0}
 	waiting := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: &model.PodSpec{
 		SchedulerName: "default-scheduler", ResourceClaims: []model.PodResourceClaim{{Name: "gpu", Claim: "c"}},
@@ -40,9 +40,10 @@ func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
 func TestForeignNominationsHoldNoRoom(t *testing.T) {
 	s := newTale(t)
 	nominated := func(uid, scheduler string) *model.Pod {
-		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, Nominated: "n2", Deleting: true, Spec: &model.PodSpec{SchedulerName: scheduler}}
+		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, Nominated: "n2",
+			Spec: &model.PodSpec{SchedulerName: scheduler, Requests: model.Requests{MilliCPU: 5000}}}
 	}
-	s.step("", Upsert{&model.Node{Name: "n2"}}, Upsert{nominated("ours", "default-scheduler")}, Upsert{nominated("theirs", "other")})
+	s.step("reject:ours:unschedulable", Upsert{&model.Node{Name: "n2"}}, Upsert{nominated("ours", "default-scheduler")}, Upsert{nominated("theirs", "other")})
 	id, _ := s.m.State().NodeID("n2")
 	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
 		t.Errorf("nominated to n2 are %v, want ours alone", got)

@@ -5,23 +5,29 @@ import (
 	"time"
 )
 
-// deadlines is a heap of instants at which attempts are looked after. An entry is void once
-// its attempt has another deadline, or none.
+// deadlines is a heap of instants at which attempts and nominees are looked after. An
+// entry is void once what it is for has another deadline, or none.
 type deadlines []deadline
 
 type deadline struct {
 	at time.Time
-	a  *attempt
+	of timed
 }
 
-func (d *deadlines) add(at time.Time, a *attempt) {
-	heap.Push(d, deadline{at, a})
+// timed is what has a deadline.
+type timed interface {
+	due() time.Time // zero: none
+	pod() string    // uid
+}
+
+func (d *deadlines) add(at time.Time, of timed) {
+	heap.Push(d, deadline{at, of})
 }
 
 // first is the earliest deadline that counts.
 func (d *deadlines) first() (time.Time, bool) {
 	for len(*d) > 0 {
-		if e := (*d)[0]; e.a.deadline.Equal(e.at) {
+		if e := (*d)[0]; e.of.due().Equal(e.at) {
 			return e.at, true
 		}
 		heap.Pop(d)
@@ -29,13 +35,13 @@ func (d *deadlines) first() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// due takes out an attempt whose deadline has come.
-func (d *deadlines) due(now time.Time) (*attempt, bool) {
+// next takes out what has its deadline behind it.
+func (d *deadlines) next(now time.Time) (timed, bool) {
 	at, ok := d.first()
 	if !ok || at.After(now) {
 		return nil, false
 	}
-	return heap.Pop(d).(deadline).a, true
+	return heap.Pop(d).(deadline).of, true
 }
 
 func (d deadlines) Len() int { return len(d) }
@@ -44,7 +50,7 @@ func (d deadlines) Less(i, j int) bool {
 	if c := d[i].at.Compare(d[j].at); c != 0 {
 		return c < 0
 	}
-	return d[i].a.uid < d[j].a.uid
+	return d[i].of.pod() < d[j].of.pod()
 }
 
 func (d deadlines) Swap(i, j int) { d[i], d[j] = d[j], d[i] }

@@ -15,6 +15,10 @@ func (m *Machine) decide(now time.Time) bool {
 		return false
 	}
 	pod := m.state.Pod(a.UID)
+	if m.unsettled(a.UID) {
+		m.queue.Reject(now, a.UID, decision.RuleSet(0).With(decision.DefaultPreemption))
+		return true
+	}
 	placer := m.placers[pod.Spec.SchedulerName]
 	if v := placer.Gate(pod); v != nil {
 		m.hold(now, pod, v)
@@ -27,9 +31,8 @@ func (m *Machine) decide(now time.Time) bool {
 	case decision.Scheduled:
 		m.place(now, a, pod, s.Choice)
 	case decision.Infeasible:
-		m.queue.Reject(now, a.UID, s.Rejectors)
 		m.summary = &decision.Summary{} // this one is given away
-		m.reject(pod, a.Number, s)
+		m.infeasible(now, a, pod, s)
 	case decision.Gated:
 		m.hold(now, pod, s.Verdict)
 	default:
@@ -40,10 +43,14 @@ func (m *Machine) decide(now time.Time) bool {
 	return true
 }
 
-// place assumes the pod on its node and asks for the bind. The room is taken
-// from here on, which can be what others wait for (pod affinity).
+// place assumes the pod on its node and asks for the bind, or first for its volumes.
+// The room is taken from here on, which can be what others wait for (pod affinity).
 func (m *Machine) place(now time.Time, a queue.Attempt, pod *model.Pod, node string) {
-	if err := m.state.Assume(pod, node); err != nil {
+	plan, err := m.placers[pod.Spec.SchedulerName].Volumes(pod, node)
+	if err == nil {
+		err = m.state.Assume(pod, node)
+	}
+	if err != nil {
 		m.fail(now, pod, a.Number, err.Error())
 		return
 	}
@@ -51,14 +58,22 @@ func (m *Machine) place(now time.Time, a queue.Attempt, pod *model.Pod, node str
 	m.unsay(pod.UID)
 	at := &attempt{uid: pod.UID, node: node, number: a.Number, first: a.First}
 	m.byPod[pod.UID] = at
+	m.endNominee(now, pod.UID)
+	if plan != nil {
+		m.prepare(now, at, pod, plan)
+		return
+	}
 	m.bind(now, at, pod, false)
 }
 
 // fail takes a pod back from flight with an error and reports it.
 func (m *Machine) fail(now time.Time, pod *model.Pod, number int, why string) {
 	m.queue.Fail(now, pod.UID)
-	s := &decision.Summary{Outcome: decision.Errored, Error: why, Revision: m.state.Revision(), Nodes: m.state.NumNodes()}
-	m.reject(pod, number, s)
+	m.reject(pod, number, m.errored(why))
+}
+
+func (m *Machine) errored(why string) *decision.Summary {
+	return &decision.Summary{Outcome: decision.Errored, Error: why, Revision: m.state.Revision(), Nodes: m.state.NumNodes()}
 }
 
 func queued(p *model.Pod) queue.Pod {

@@ -16,6 +16,12 @@ type Placer interface {
 	Gate(pod *model.Pod) *decision.Verdict
 	// Decide fills out with the choice for pod, or the reasons why there is none.
 	Decide(pod *model.Pod, out *decision.Summary)
+	// Preempt says whose leaving would make room for a pod that was found
+	// Infeasible, sum being what Decide left behind. Nil: nothing was tried.
+	Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemption
+	// Volumes is what must happen to the pod's claims before it can be bound to the
+	// node that was chosen; nil when there is nothing to do.
+	Volumes(pod *model.Pod, node string) (*model.VolumePlan, error)
 }
 
 // Profile is a scheduler name with its way to decide.
@@ -31,7 +37,10 @@ type Config struct {
 
 	BindTimeout time.Duration // a bind without an outcome is looked at after this
 	Confirm     time.Duration // a bound pod not seen on its node is looked at after this
-	LookAgain   time.Duration // a look that failed is repeated after this
+	LookAgain   time.Duration // what had no answer is asked again after this
+
+	PrepareTimeout time.Duration // a pod whose volumes are not bound within this is given up
+	VictimsTimeout time.Duration // a pod whose victims are not gone within this chooses anew
 }
 
 // DefaultConfig has kube-scheduler's queue, placement's table of who wakes whom, and
@@ -39,7 +48,8 @@ type Config struct {
 func DefaultConfig() Config {
 	q := queue.DefaultConfig()
 	q.Cares = placement.Cares
-	return Config{Queue: q, BindTimeout: 2 * time.Minute, Confirm: 30 * time.Second, LookAgain: 5 * time.Second}
+	return Config{Queue: q, BindTimeout: 2 * time.Minute, Confirm: 30 * time.Second, LookAgain: 5 * time.Second,
+		PrepareTimeout: 10 * time.Minute, VictimsTimeout: 10 * time.Minute}
 }
 
 // Machine is the scheduling machine. It is a plain value of its owner: one
@@ -55,6 +65,13 @@ type Machine struct {
 	byPod     map[string]*attempt // by uid
 	deadlines deadlines
 
+	preparing    []*attempt // those that wait for volumes, in the order in which they began
+	volumesMoved bool       // something about volumes changed in this step
+
+	nominees  map[string]*nominee // by uid
+	byNominee map[uint64]*nominee // by the id of the effect that is awaited
+	leaving   map[string]*leaving // victims, by uid
+
 	reports  map[string]*report // the last about each pod, by uid, until it is written
 	byReport map[uint64]*report // by the id of the effect
 	repeats  []*report          // by time
@@ -67,6 +84,7 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), queue: queue.New(cfg.Queue), placers: map[string]Placer{},
 		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{},
+		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]*leaving{},
 		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: &decision.Summary{}}
 	for _, p := range cfg.Profiles {
 		m.placers[p.Name] = p.New(m.state)
@@ -83,6 +101,7 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 	for _, e := range events {
 		m.apply(now, e)
 	}
+	m.ripenAll(now)
 	m.expire(now)
 	m.repeat(now)
 	for range limit {

@@ -13,20 +13,30 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	if _, ours := m.placers[p.Spec.SchedulerName]; !ours {
 		p = p.Unnominated() // who nominated it keeps that room, as nobody else knows of it
 	}
+	p = m.shown(now, m.marked(p))
 	old := m.state.Pod(p.UID)
 	m.state.UpsertPod(p)
 	if p.NodeName != "" || p.Finished() {
 		m.over(p.UID)
 		m.unsay(p.UID)
 		m.queue.Remove(p.UID)
+		m.endNominee(now, p.UID)
 		m.changed(now, decision.Delta{Kinds: podChange(old, p), Old: old, New: p})
+		if counted(old) && p.Finished() {
+			m.left(now, old)
+		}
 		return
 	}
-	if _, ok := m.byPod[p.UID]; ok {
-		return // its outcome decides; what is new is read then
+	if a, ok := m.byPod[p.UID]; ok {
+		m.upsertAttempted(now, a, p)
+		return
 	}
 	if old != nil && old.Nominated != "" && old.Nominated != p.Nominated {
 		m.freed(now, old)
+	}
+	if p.Nominated != "" && (p.Deleting || old != nil && old.Spec != p.Spec) { // what was chosen for it is void
+		m.unnominate(now, p)
+		p = m.state.Pod(p.UID)
 	}
 	if m.queue.Where(p.UID) == queue.Nowhere || !m.wanted(p) {
 		m.requeue(now, p)
@@ -40,6 +50,21 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		}
 	}
 	m.queue.Update(now, queued(p), moves)
+}
+
+// upsertAttempted takes in a change of a pod that has an attempt, whose outcome decides;
+// what is new is read then. Where nothing was asked of the pod yet, one that is on its way
+// out is given up at once.
+func (m *Machine) upsertAttempted(now time.Time, a *attempt, p *model.Pod) {
+	if p.Deleting && a.stage.unsent() {
+		m.over(p.UID)
+		m.forget(now, p.UID)
+		m.queue.Remove(p.UID)
+		return
+	}
+	if a.stage == asking {
+		m.queue.Update(now, queued(p), true)
+	}
 }
 
 // wanted says whether a pending pod is ours to place.
@@ -75,10 +100,12 @@ func (m *Machine) removePod(now time.Time, uid string) {
 	m.over(uid)
 	m.unsay(uid)
 	m.queue.Remove(uid)
+	m.endNominee(now, uid)
 	m.state.RemovePod(uid)
 	if counted(old) || old.Nominated != "" {
 		m.freed(now, old)
 	}
+	m.left(now, old)
 }
 
 // counted says whether a pod takes room on a node.

@@ -34,6 +34,10 @@ func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
 	out.Rejectors = out.Rejectors.With(decision.NodeResourcesFit)
 }
 
+func (f firstFit) Preempt(*model.Pod, *decision.Summary) *decision.Preemption { return nil }
+
+func (f firstFit) Volumes(*model.Pod, string) (*model.VolumePlan, error) { return nil, nil }
+
 func newMachine() *Machine {
 	cfg := DefaultConfig()
 	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return firstFit{s} }}}

@@ -1,0 +1,235 @@
+package scheduling
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// nominee is a pod about whose nomination something was decided that is not over: the
+// API is yet to be told, or victims are still leaving. Until the API shows it, the
+// state is told of the pod as if it did.
+type nominee struct {
+	uid, node string // node empty: the nomination is taken back
+	phase     phase
+	api       string // the nomination as the API last showed it
+	effect    Effect // Preempt or Unnominate; nil when another process sent it
+	id        uint64 // of the effect under way; 0 when none is
+	number    int    // of the choice
+	deadline  time.Time
+	victims   []string // uids of those that the effect drives out
+	knocked   bool     // the pod came up while the effect was under way
+	ended     bool     // nobody waits any more; only what comes of the victims matters
+}
+
+func (n *nominee) due() time.Time { return n.deadline }
+func (n *nominee) pod() string    { return n.uid }
+
+// phase is how far a nominee has come.
+type phase uint8
+
+const (
+	telling    phase       = iota // the effect is under way
+	tellAgain                     // it had no answer, and is sent again at the deadline
+	told                          // the API knows; at the deadline the victims should be gone
+	planAgain                     // nothing came of it; at the deadline, if there is one, the pod is tried
+	unresolved = tellAgain        // up to here it is not known whether victims leave
+)
+
+// tell sends the effect of a nominee.
+func (m *Machine) tell(now time.Time, n *nominee) {
+	n.id = m.emit(func(id uint64) Effect {
+		switch e := n.effect.(type) {
+		case Preempt:
+			e.ID = id
+			return e
+		case Unnominate:
+			e.ID = id
+			return e
+		}
+		return n.effect
+	})
+	m.byNominee[n.id] = n
+	m.waitFor(n, telling, now.Add(m.cfg.BindTimeout))
+}
+
+// waitFor moves a nominee to a phase.
+func (m *Machine) waitFor(n *nominee, p phase, deadline time.Time) {
+	n.phase, n.deadline = p, deadline
+	if !deadline.IsZero() {
+		m.deadlines.add(deadline, n)
+	}
+}
+
+// nominated takes in the answer to a Preempt or Unnominate.
+func (m *Machine) nominated(now time.Time, n *nominee, o Outcome) {
+	delete(m.byNominee, n.id)
+	n.id = 0
+	_, preempts := n.effect.(Preempt)
+	switch {
+	case n.ended:
+		n.deadline = time.Time{}
+		if o.Result != Done {
+			m.spare(now, n)
+		}
+	case o.Result == Unknown:
+		if e, ok := n.effect.(Preempt); ok {
+			e.Again = true
+			n.effect = e
+		}
+		m.waitFor(n, tellAgain, now.Add(m.cfg.LookAgain))
+	case !preempts: // no worse than a nomination too many, which the next choice corrects
+		m.waitFor(n, told, time.Time{})
+		if n.api == "" {
+			delete(m.nominees, n.uid)
+		}
+	case o.Result == Done:
+		m.waitFor(n, told, now.Add(m.cfg.VictimsTimeout))
+		if pod := m.state.Pod(n.uid); n.knocked || !m.victimsFor(pod) {
+			m.activate(now, n.uid)
+		}
+	default:
+		m.refused(now, n, o)
+	}
+}
+
+// refused takes in that a Preempt drove nobody out. The first time that a budget did not
+// allow it, the choice is made again on what the budgets are now; the second one
+// goes past budgets, and when that is refused, too, it is an error. After a Conflict the
+// pod is not as it was thought to be, and the choice is made again a little later.
+func (m *Machine) refused(now time.Time, n *nominee, o Outcome) {
+	m.spare(now, n)
+	for _, b := range o.Budgets {
+		m.upsert(now, b)
+	}
+	pod := m.state.Pod(n.uid)
+	switch {
+	case o.Result == Conflict:
+		m.waitFor(n, planAgain, now.Add(m.cfg.LookAgain))
+	case n.number == 1:
+		n.number = 2
+		m.waitFor(n, planAgain, time.Time{})
+		m.activate(now, n.uid)
+	default:
+		m.unnominate(now, pod)
+		m.reject(pod, 0, m.errored("making room on node \""+n.node+"\" was refused: "+o.Why))
+	}
+}
+
+// overdue acts on a nominee whose deadline has come.
+func (m *Machine) overdue(now time.Time, n *nominee) {
+	n.deadline = time.Time{}
+	switch {
+	case n.id != 0:
+		m.nominated(now, n, Outcome{Result: Unknown})
+	case n.phase == tellAgain:
+		m.tell(now, n)
+	case n.phase == planAgain:
+		m.activate(now, n.uid)
+	case n.phase == told && n.node != "":
+		m.giveUp(now, n)
+	}
+}
+
+// giveUp takes the nomination back when its victims do not die, so that the pod
+// chooses anew.
+func (m *Machine) giveUp(now time.Time, n *nominee) {
+	pod := m.state.Pod(n.uid)
+	if m.byPod[n.uid] != nil || pod.Nominated != n.node || !m.victimsFor(pod) {
+		return
+	}
+	m.unnominate(now, pod)
+	m.activate(now, n.uid)
+}
+
+// unnominate takes a pod's nomination back, here at once.
+func (m *Machine) unnominate(now time.Time, pod *model.Pod) {
+	api := pod.Nominated
+	if n := m.nominees[pod.UID]; n != nil {
+		api = n.api
+	}
+	m.endNominee(now, pod.UID)
+	bare := pod.Unnominated()
+	m.state.UpsertPod(bare)
+	if pod.Nominated != "" {
+		m.freed(now, pod)
+	}
+	n := &nominee{uid: pod.UID, api: api, effect: Unnominate{Pod: bare}}
+	m.nominees[pod.UID] = n
+	m.tell(now, n)
+}
+
+// endNominee forgets what was decided about a pod's nomination. Victims of a Preempt
+// that is under way are waited for all the same.
+func (m *Machine) endNominee(now time.Time, uid string) {
+	n, ok := m.nominees[uid]
+	if !ok {
+		return
+	}
+	delete(m.nominees, uid)
+	if n.id != 0 {
+		n.ended = true
+		return
+	}
+	n.deadline = time.Time{}
+	if n.phase == tellAgain {
+		m.spare(now, n)
+	}
+}
+
+// shown is a reported pod with the nomination that was decided for it.
+func (m *Machine) shown(now time.Time, p *model.Pod) *model.Pod {
+	n, ok := m.nominees[p.UID]
+	if !ok {
+		return p
+	}
+	was := n.api
+	n.api = p.Nominated
+	switch {
+	case n.phase == told && n.node == "" && n.api == "",
+		n.phase == told && was == n.node && n.api != n.node: // somebody else knows better
+		m.endNominee(now, p.UID)
+		return p
+	case p.Nominated == n.node:
+		return p
+	}
+	q := *p
+	q.Nominated = n.node
+	return &q
+}
+
+// outrank takes back the nominations to a pod's node of pods of lower priority: they
+// are tried again.
+func (m *Machine) outrank(now time.Time, pod *model.Pod) {
+	id, ok := m.state.NodeID(pod.Nominated)
+	if !ok {
+		return
+	}
+	for _, q := range slices.Clone(m.state.Nominated(id)) {
+		if q.Spec.Priority < pod.Spec.Priority {
+			m.unnominate(now, q)
+			m.activate(now, q.UID)
+		}
+	}
+}
+
+// nodeGone takes back the nominations to a node that is gone. It must be called before
+// the state forgets the node.
+func (m *Machine) nodeGone(now time.Time, name string) {
+	id, ok := m.state.NodeID(name)
+	if !ok {
+		return
+	}
+	for _, q := range slices.Clone(m.state.Nominated(id)) {
+		m.unnominate(now, q)
+		m.activate(now, q.UID)
+	}
+}
+
+// activate has a waiting pod tried at once.
+func (m *Machine) activate(now time.Time, uid string) {
+	if pod := m.state.Pod(uid); pod != nil {
+		m.queue.Update(now, queued(pod), true)
+	}
+}

@@ -1,0 +1,158 @@
+package scheduling
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// infeasible gives a pod back to the queue that no node can take, after a look at
+// whether the leaving of others would make room.
+func (m *Machine) infeasible(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary) {
+	s.Preemption = m.plan(pod, s)
+	m.rejected(now, a, pod, s)
+}
+
+// rejected gives a pod back to the queue for which s.Preemption was tried, and acts on
+// what came of that.
+func (m *Machine) rejected(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary) {
+	rules := s.Rejectors
+	p := s.Preemption
+	if p != nil && p.Tried != decision.NotTried && p.Tried != decision.NeverMay {
+		rules = rules.With(decision.DefaultPreemption)
+	}
+	m.queue.Reject(now, a.UID, rules)
+	m.reject(pod, a.Number, s)
+	switch {
+	case p == nil:
+	case p.Tried == decision.Nominated:
+		m.preempt(now, pod, p)
+	case p.Tried == decision.WaitsFor:
+		m.takeOver(now, pod)
+	case p.Clears:
+		m.unnominate(now, pod)
+	}
+}
+
+// plan chooses whom to drive out for a pod; nil when preemption is not for it.
+func (m *Machine) plan(pod *model.Pod, s *decision.Summary) *decision.Preemption {
+	if m.nominees[pod.UID] == nil {
+		if p := m.unfinished(pod); p != nil {
+			return p
+		}
+	}
+	return m.placers[pod.Spec.SchedulerName].Preempt(pod, s)
+}
+
+// unfinished is the choice that another process made for a pod and did not carry out to its
+// end: victims are marked, which happens to all of them before the first is deleted, and
+// after the budgets were debited.
+func (m *Machine) unfinished(pod *model.Pod) *decision.Preemption {
+	id, ok := m.state.NodeID(pod.Nominated)
+	if !ok || pod.Spec.NeverPreempts {
+		return nil
+	}
+	p := &decision.Preemption{Tried: decision.Nominated, Node: pod.Nominated, Candidates: 1, Nodes: m.state.NumNodes()}
+	for _, v := range m.state.Node(id).Pods {
+		if v.Spec.Priority < pod.Spec.Priority && v.Disrupted == displace.Preemption.Reason() && !v.Deleting {
+			p.Victims = append(p.Victims, v)
+		}
+	}
+	if len(p.Victims) == 0 {
+		return nil
+	}
+	return p
+}
+
+// takeOver sets the deadline for victims that another process drives out, or drove
+// out before a restart.
+func (m *Machine) takeOver(now time.Time, pod *model.Pod) {
+	if m.nominees[pod.UID] != nil || pod.Nominated == "" {
+		return
+	}
+	n := &nominee{uid: pod.UID, node: pod.Nominated, api: pod.Nominated}
+	m.nominees[pod.UID] = n
+	m.waitFor(n, told, now.Add(m.cfg.VictimsTimeout))
+}
+
+// preempt nominates a pod and drives the victims out. From here on its room is held.
+func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption) {
+	n := &nominee{uid: pod.UID, node: p.Node, number: 1, api: pod.Nominated}
+	if old := m.nominees[pod.UID]; old != nil {
+		n.api = old.api
+		if old.phase == planAgain {
+			n.number = old.number
+		}
+		m.endNominee(now, pod.UID)
+	}
+	m.nominees[pod.UID] = n
+	plan := m.driveOut(now, n, pod, p)
+	held := *pod
+	held.Nominated = p.Node
+	m.state.UpsertPod(&held)
+	if pod.Nominated != "" && pod.Nominated != p.Node {
+		m.freed(now, pod)
+	}
+	m.outrank(now, &held)
+	n.effect = Preempt{Pod: &held, Plan: plan, Number: n.number}
+	m.tell(now, n)
+}
+
+// driveOut marks the victims in the state, so that nobody counts on them any more, and
+// returns the plan without those who need no driving: who is leaving already, and who
+// is only assumed and goes back to the queue.
+func (m *Machine) driveOut(now time.Time, n *nominee, pod *model.Pod, p *decision.Preemption) *decision.Preemption {
+	out := *p
+	out.Victims = nil
+	for _, v := range p.Victims {
+		a := m.byPod[v.UID]
+		switch {
+		case displace.Preemption.Drives(v):
+		case a != nil && a.stage.unsent():
+			m.takeBack(now, a, v, pod)
+		default:
+			out.Victims = append(out.Victims, v)
+			n.victims = append(n.victims, v.UID)
+			m.mark(n, v)
+		}
+	}
+	if len(out.Victims) < len(p.Victims) {
+		out.Debits = displace.Only(p.Debits, out.Victims)
+	}
+	return &out
+}
+
+// takeBack ends an attempt that nobody else knows of, in favour of another pod.
+func (m *Machine) takeBack(now time.Time, a *attempt, victim, pod *model.Pod) {
+	m.over(a.uid)
+	m.forget(now, a.uid)
+	m.queue.Reject(now, a.uid, 0)
+	text := "preempted by pod " + pod.Key() + " before it was bound to node " + victim.NodeName
+	m.reject(m.state.Pod(a.uid), a.number, &decision.Summary{Outcome: decision.Infeasible, Nodes: m.state.NumNodes(), Revision: m.state.Revision(),
+		Verdict: &decision.Verdict{Rule: decision.DefaultPreemption, Code: decision.Unschedulable,
+			Reasons: []decision.Reason{{Why: decision.WhyText, Subject: text, Who: pod.Key()}}}})
+	m.requeue(now, m.state.Pod(a.uid))
+}
+
+// unsettled says whether a Preempt for the pod is not answered yet. Then it is not
+// tried: what it would be tried on is not known.
+func (m *Machine) unsettled(uid string) bool {
+	n, ok := m.nominees[uid]
+	if !ok || n.node == "" || n.phase > unresolved {
+		return false
+	}
+	n.knocked = true
+	return true
+}
+
+// victimsFor says whether pods are leaving the pod's nominated node for its sake.
+func (m *Machine) victimsFor(pod *model.Pod) bool {
+	id, ok := m.state.NodeID(pod.Nominated)
+	return ok && slices.ContainsFunc(m.state.Node(id).Pods, func(v *model.Pod) bool {
+		return v.Spec.Priority < pod.Spec.Priority && displace.Preemption.Drives(v)
+	})
+}
