@@ -26,6 +26,7 @@ var ranks = map[string]int{
 	"engine/scheduling": 3,
 	"engine/displace":   2,
 	"engine/preemption": 2,
+	"engine/remedy":     2,
 	"engine/budget":     1,
 	"engine/placement":  1,
 	"engine/cluster":    1,

@@ -1,0 +1,208 @@
+package remedy
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// Remedy is a set of changes after which the pod is placed, in the order in which
+// they were found to be necessary; pods that must leave first.
+type Remedy struct {
+	Changes []Change
+	Node    string // where the pod would go
+	Cost    int64
+}
+
+// Options bound the search.
+type Options struct {
+	Trials int // most evaluations; 0: 240, fewer in large clusters
+	Most   int // remedies; 0: 12
+	Alike  int // of these, of one sort; 0: 2
+}
+
+// Result is what was found.
+type Result struct {
+	Remedies []Remedy // cheapest first
+	// Empty are the verdicts on the nodes as if nothing ran there, when the pod would
+	// fit none of them even then; nil when it would fit one, and when affinity or spread
+	// forbid to say so.
+	Empty  []decision.NodeRecord
+	Trials int
+}
+
+// The bounds of one remedy.
+const (
+	mostSteps   = 4
+	mostChanges = 6
+	mostNodes   = 40  // whose verdicts are followed
+	likeNodes   = 3   // of these, with verdicts of one kind
+	freely      = 240 // trials, in a small cluster
+)
+
+// Find looks for remedies of a pod that fits nowhere; rec is what Evaluate said
+// of it on the same state. The state is not changed.
+func Find(s *cluster.State, p *placement.Profile, seed uint64, pod *model.Pod, rec *decision.Record, o Options) *Result {
+	if rec.Outcome != decision.Infeasible && rec.Outcome != decision.Gated {
+		return &Result{}
+	}
+	if o.Trials == 0 {
+		o.Trials = min(freely, max(60, 400_000/max(1, s.NumNodes())))
+	}
+	o.Most, o.Alike = cmp.Or(o.Most, 12), cmp.Or(o.Alike, 2)
+	f := &finder{state: s, profile: p, seed: seed, pod: pod, o: o, seen: map[string]bool{}, sorts: map[string]int{}}
+	f.expand(&trial{pod: pod, state: s, rec: rec})
+	f.run()
+	slices.SortStableFunc(f.out.Remedies, func(a, b Remedy) int {
+		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(keyOf(a.Changes), keyOf(b.Changes)))
+	})
+	f.out.Empty = f.empty(rec)
+	return &f.out
+}
+
+// finder is one search.
+type finder struct {
+	state   *cluster.State
+	profile *placement.Profile
+	seed    uint64
+	pod     *model.Pod
+	o       Options
+	open    trials
+	seen    map[string]bool // sets of changes that were thought of
+	sorts   map[string]int  // remedies by sort
+	serial  int
+	out     Result
+}
+
+// trial is a set of changes and, once it was tried, what came of it.
+type trial struct {
+	changes []Change
+	node    string // that its changes are meant for; empty: any
+	steps   int
+	cost    int64
+	serial  int
+
+	state *cluster.State
+	pod   *model.Pod
+	rec   *decision.Record
+}
+
+func (f *finder) run() {
+	for f.open.Len() > 0 && f.out.Trials < f.o.Trials && len(f.out.Remedies) < f.o.Most {
+		t := heap.Pop(&f.open).(*trial)
+		if f.sorts[sortOf(t.changes)] >= f.o.Alike || f.known(t.changes) {
+			continue
+		}
+		f.try(t)
+		if t.rec.Outcome == decision.Scheduled {
+			f.accept(t)
+		} else {
+			f.expand(t)
+		}
+		t.state, t.rec = nil, nil
+	}
+}
+
+// known says that a part of the changes is a remedy already.
+func (f *finder) known(changes []Change) bool {
+	return slices.ContainsFunc(f.out.Remedies, func(r Remedy) bool {
+		for i := range r.Changes {
+			if !slices.ContainsFunc(changes, func(c Change) bool { return c.key() == r.Changes[i].key() }) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// try applies a trial's changes to a fork and evaluates the pod there.
+func (f *finder) try(t *trial) {
+	f.out.Trials++
+	t.state = f.state.Fork()
+	with, possible := Apply(t.state, f.pod, t.changes)
+	if !possible {
+		t.rec = &decision.Record{Outcome: decision.Errored}
+		return
+	}
+	t.pod = with
+	t.rec = placement.Evaluate(t.state, f.profile, f.seed, t.pod)
+}
+
+// accept takes a trial that placed the pod as a remedy, without the changes that it
+// can do without.
+func (f *finder) accept(t *trial) {
+	for i := 0; len(t.changes) > 1 && i < len(t.changes); {
+		less := &trial{changes: without(t.changes, i)}
+		if f.try(less); less.rec.Outcome == decision.Scheduled {
+			t.changes, t.rec, i = less.changes, less.rec, 0
+			continue
+		}
+		i++
+	}
+	if f.sorts[sortOf(t.changes)] >= f.o.Alike || f.known(t.changes) {
+		return
+	}
+	f.sorts[sortOf(t.changes)]++
+	slices.SortStableFunc(t.changes, func(a, b Change) int { return first(a.Kind == RemovePod, b.Kind == RemovePod) })
+	r := Remedy{Changes: t.changes, Node: t.rec.Choice}
+	for i := range t.changes {
+		r.Cost += f.cost(&t.changes[i])
+	}
+	f.out.Remedies = append(f.out.Remedies, r)
+}
+
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// follow opens a trial with the changes of another and some more.
+func (f *finder) follow(t *trial, node string, more []Change) {
+	if len(more) == 0 || len(t.changes)+len(more) > mostChanges || t.steps == mostSteps {
+		return
+	}
+	next := &trial{changes: append(slices.Clone(t.changes), more...), node: t.node, steps: t.steps + 1, cost: t.cost}
+	for i := range more {
+		next.cost += f.cost(&more[i])
+		if !more[i].OfPod() && next.node == "" {
+			next.node = node
+		}
+	}
+	key := keyOf(next.changes)
+	if f.seen[key] {
+		return
+	}
+	f.seen[key] = true
+	f.serial++
+	next.serial = f.serial
+	heap.Push(&f.open, next)
+}
+
+// trials are a heap: the cheapest first, then the oldest.
+type trials []*trial
+
+func (h trials) Len() int { return len(h) }
+func (h trials) Less(i, j int) bool {
+	if h[i].cost != h[j].cost {
+		return h[i].cost < h[j].cost
+	}
+	return h[i].serial < h[j].serial
+}
+func (h trials) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *trials) Push(x any)   { *h = append(*h, x.(*trial)) }
+func (h *trials) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
