@@ -28,6 +28,7 @@ type Options struct {
 	// it has none.
 	Condition func(uid string) *corev1.PodCondition
 	Events    *Events
+	Extenders *Extenders // nil: none are asked
 	Now       func() time.Time
 	// Observe is told of each effect that was carried out, and how long it took.
 	Observe func(e scheduling.Effect, o scheduling.Outcome, took time.Duration)
@@ -38,6 +39,7 @@ type Actuator struct {
 	o       Options
 	seed    maphash.Seed
 	queues  []chan scheduling.Effect
+	asks    chan scheduling.Effect // of extenders, which may be slow: nothing else waits behind them
 	pending atomic.Int64
 }
 
@@ -46,7 +48,8 @@ const waitingEach = 64
 
 // New makes an Actuator. Run must be called for anything to happen.
 func New(o Options) *Actuator {
-	a := &Actuator{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers)}
+	a := &Actuator{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
+		asks: make(chan scheduling.Effect, o.Workers*waitingEach)}
 	for i := range a.queues {
 		a.queues[i] = make(chan scheduling.Effect, waitingEach)
 	}
@@ -57,28 +60,36 @@ func New(o Options) *Actuator {
 func (a *Actuator) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, q := range a.queues {
-		wg.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case e := <-q:
-					a.one(ctx, e)
-				}
-			}
-		})
+		wg.Go(func() { a.work(ctx, q) })
+		if a.o.Extenders != nil {
+			wg.Go(func() { a.work(ctx, a.asks) })
+		}
 	}
 	wg.Wait()
+}
+
+func (a *Actuator) work(ctx context.Context, q <-chan scheduling.Effect) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-q:
+			a.one(ctx, e)
+		}
+	}
 }
 
 // Do hands over effects. It waits while the workers are behind, or until the
 // context ends.
 func (a *Actuator) Do(ctx context.Context, effects []scheduling.Effect) {
 	for _, e := range effects {
-		i := maphash.String(a.seed, podOf(e).UID) % uint64(len(a.queues))
+		q := a.queues[maphash.String(a.seed, podOf(e).UID)%uint64(len(a.queues))]
+		if isAsk(e) && a.o.Extenders != nil {
+			q = a.asks
+		}
 		a.pending.Add(1)
 		select {
-		case a.queues[i] <- e:
+		case q <- e:
 		case <-ctx.Done():
 			return
 		}
@@ -98,7 +109,7 @@ func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
 		return
 	}
 	start := a.o.Now()
-	bounded, cancel := context.WithTimeout(ctx, a.o.Timeout)
+	bounded, cancel := context.WithTimeout(ctx, max(a.o.Timeout, a.o.Extenders.Limit()))
 	defer cancel()
 	var out scheduling.Outcome
 	switch e := e.(type) {
@@ -110,6 +121,8 @@ func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
 		out = a.hold(bounded, e)
 	case scheduling.Look:
 		out = a.look(bounded, e)
+	case scheduling.Prepare:
+		out = a.prepare(bounded, e)
 	}
 	out.ID = e.EffectID()
 	if a.o.Observe != nil {
@@ -117,6 +130,16 @@ func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
 	}
 	a.pending.Add(-1) // before the answer: who waits for room is woken by it
 	a.o.Answer(out)
+}
+
+// isAsk says whether an effect is a question to extenders. One of a pod is the only
+// effect of it under way, reports aside, so it needs no place in their order.
+func isAsk(e scheduling.Effect) bool {
+	switch e.(type) {
+	case scheduling.Ask, scheduling.AskVictims:
+		return true
+	}
+	return false
 }
 
 func podOf(e scheduling.Effect) *model.Pod {
@@ -128,6 +151,8 @@ func podOf(e scheduling.Effect) *model.Pod {
 	case scheduling.Hold:
 		return e.Pod
 	case scheduling.Look:
+		return e.Pod
+	case scheduling.Prepare:
 		return e.Pod
 	}
 	return &model.Pod{}
