@@ -11,9 +11,22 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// bind posts the binding. A conflict is looked into: when the pod is on that
-// node already, by an earlier request whose answer was lost, all is well.
+// bind binds, through an extender where one does that, and tells of it.
 func (a *Actuator) bind(ctx context.Context, e scheduling.Bind) scheduling.Outcome {
+	out, handled := a.o.Extenders.Bind(ctx, e)
+	if !handled {
+		out = a.post(ctx, e)
+	}
+	if p := e.Pod; out.Result == scheduling.Done {
+		a.o.Events.Record(p, corev1.EventTypeNormal, "Scheduled", "Binding",
+			"Successfully assigned "+p.Namespace+"/"+p.Name+" to "+e.Node)
+	}
+	return out
+}
+
+// post posts the binding. A conflict is looked into: when the pod is on that
+// node already, by an earlier request whose answer was lost, all is well.
+func (a *Actuator) post(ctx context.Context, e scheduling.Bind) scheduling.Outcome {
 	p := e.Pod
 	err := a.o.Client.CoreV1().Pods(p.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID)},
@@ -28,10 +41,6 @@ func (a *Actuator) bind(ctx context.Context, e scheduling.Bind) scheduling.Outco
 		case why == nil && string(found.UID) == p.UID && found.Spec.NodeName == e.Node:
 			out = scheduling.Outcome{Result: scheduling.Done}
 		}
-	}
-	if out.Result == scheduling.Done {
-		a.o.Events.Record(p, corev1.EventTypeNormal, "Scheduled", "Binding",
-			"Successfully assigned "+p.Namespace+"/"+p.Name+" to "+e.Node)
 	}
 	return out
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Extenders carries out what the scheduling machine asks of HTTP extenders. A nil one
-// has none.
+// has none and must be asked nothing.
 type Extenders struct {
 	list      []*extender
 	originals *originals
