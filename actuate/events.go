@@ -13,16 +13,15 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/engine/model"
 )
 
 const (
-	noteLimit    = 1024             // bytes, the API's own
-	maxWaiting   = 20000            // events not written yet
-	eventWriters = 16               // requests under way
+	noteLimit    = 1024  // bytes, the API's own
+	maxWaiting   = 20000 // events not written yet
+	eventWriters = 16    // requests under way
 	yieldFor     = 50 * time.Millisecond
 	seriesEnds   = 6 * time.Minute  // an event repeated after this is a new one
 	seriesEvery  = 30 * time.Second // a running series is written at most this often
@@ -57,7 +56,7 @@ func NewEvents(client kubernetes.Interface, instance string, now func() time.Tim
 		queue: make(chan *eventsv1.Event, maxWaiting), series: map[seriesKey]*series{}}
 }
 
-// YieldTo has all writers but one pause while busy says that something more
+// YieldTo slows writing down to a trickle while busy says that something more
 // urgent is under way, unless half of what may wait is waiting. In a burst of
 // pods the bindings come first then, and the events catch up after it. It must
 // be called before Run.
@@ -113,8 +112,7 @@ func (e *Events) next(p *model.Pod, kind, reason, action, note string) *eventsv1
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name},
 		EventTime:  metav1.NewMicroTime(now), ReportingController: p.Spec.SchedulerName, ReportingInstance: e.instance,
 		Action: action, Reason: reason, Type: kind, Note: note,
-		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name,
-			UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion},
+		Regarding: reference(p),
 	}
 }
 
@@ -140,15 +138,19 @@ func (e *Events) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// writer writes events; the first one never pauses.
+// writer writes events; while there is something more urgent only the first one
+// does, with pauses.
 func (e *Events) writer(ctx context.Context, first bool) {
 	for {
-		if !first && e.yields() {
+		yields := e.yields()
+		if yields {
 			select {
 			case <-ctx.Done():
 				return
 			case <-time.After(yieldFor):
 			}
+		}
+		if yields && !first {
 			continue
 		}
 		select {
