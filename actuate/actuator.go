@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/engine/model"
@@ -30,6 +31,10 @@ type Options struct {
 	Events    *Events
 	Extenders *Extenders // nil: none are asked
 	Now       func() time.Time
+	// Budget makes a model of a disruption budget that was looked at.
+	Budget func(*policyv1.PodDisruptionBudget) *model.Budget
+	// NotDebited is told of budgets that may not be written; may be nil.
+	NotDebited func(b *model.Budget, err error)
 	// Observe is told of each effect that was carried out, and how long it took.
 	Observe func(e scheduling.Effect, o scheduling.Outcome, took time.Duration)
 }
@@ -48,6 +53,9 @@ const waitingEach = 64
 
 // New makes an Actuator. Run must be called for anything to happen.
 func New(o Options) *Actuator {
+	if o.NotDebited == nil {
+		o.NotDebited = func(*model.Budget, error) {}
+	}
 	a := &Actuator{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
 		asks: make(chan scheduling.Effect, o.Workers*waitingEach)}
 	for i := range a.queues {
@@ -109,7 +117,7 @@ func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
 		return
 	}
 	start := a.o.Now()
-	bounded, cancel := context.WithTimeout(ctx, max(a.o.Timeout, a.o.Extenders.Limit()))
+	bounded, cancel := context.WithTimeout(ctx, a.limitOf(e))
 	defer cancel()
 	var out scheduling.Outcome
 	switch e := e.(type) {
@@ -123,6 +131,10 @@ func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
 		out = a.look(bounded, e)
 	case scheduling.Prepare:
 		out = a.prepare(bounded, e)
+	case scheduling.Preempt:
+		out = a.preempt(bounded, e)
+	case scheduling.Unnominate:
+		out = a.unnominate(bounded, e)
 	}
 	out.ID = e.EffectID()
 	if a.o.Observe != nil {
@@ -153,6 +165,10 @@ func podOf(e scheduling.Effect) *model.Pod {
 	case scheduling.Look:
 		return e.Pod
 	case scheduling.Prepare:
+		return e.Pod
+	case scheduling.Preempt:
+		return e.Pod
+	case scheduling.Unnominate:
 		return e.Pod
 	}
 	return &model.Pod{}

@@ -2,12 +2,9 @@ package actuate
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
@@ -57,13 +54,5 @@ func (a *Actuator) condition(ctx context.Context, p *model.Pod, reason, message 
 	if old == nil || old.Status != corev1.ConditionFalse {
 		c["lastTransitionTime"] = a.o.Now().UTC().Format(time.RFC3339)
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": p.UID}, // a namesake is left alone
-		"status":   map[string]any{"conditions": []any{c}},
-	})
-	if err != nil {
-		return scheduling.Outcome{Result: scheduling.Refused, Why: err.Error()}
-	}
-	_, err = a.o.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	return outcome(err)
+	return outcome(a.patchStatus(ctx, p, map[string]any{"conditions": []any{c}}))
 }

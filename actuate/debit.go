@@ -1,0 +1,165 @@
+package actuate
+
+import (
+	"context"
+	"fmt"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// debitTries is how often a budget is read again that others write at the same time.
+const debitTries = 10
+
+// debited is what was taken from one budget.
+type debited struct {
+	namespace, name string
+	paid            []string // entries that took one off the number
+	overruled       []string
+	before, after   int32
+}
+
+// debit books the victims of a decision: one update a budget, in the order of names. When
+// a budget does not allow what was to be paid, what was taken from those before
+// is given back. The entries are what each victim's record says, by "namespace/name".
+//
+// Where the rights to write budgets are missing, as with kube-scheduler's role, nothing
+// is debited and the displacement goes on, as kube-scheduler's would.
+func (a *Actuator) debit(ctx context.Context, e scheduling.Preempt) (map[string][]displace.Entry, scheduling.Outcome) {
+	overrule := displace.Preemption.Policy().Overrules(e.Number)
+	entries := map[string][]displace.Entry{}
+	var done []debited
+	for _, d := range e.Plan.Debits {
+		got, refusal, err := a.debitOne(ctx, d, e.Plan.Victims, overrule)
+		switch {
+		case apierrors.IsForbidden(err):
+			a.o.NotDebited(d.Budget, err)
+			continue
+		case err != nil:
+			return nil, scheduling.Outcome{Result: scheduling.Unknown, Why: err.Error()}
+		case refusal != nil:
+			for _, g := range done {
+				a.refund(ctx, g)
+			}
+			return nil, scheduling.Outcome{Result: scheduling.Refused, Budgets: []*model.Budget{a.o.Budget(refusal)},
+				Why: fmt.Sprintf("disruption budget %s/%s allows %d, %d of its pods were to leave", refusal.Namespace, refusal.Name, allows(refusal), len(d.Paid))}
+		}
+		done = append(done, got)
+		for _, name := range got.paid {
+			key := got.namespace + "/" + name
+			entries[key] = append(entries[key], displace.Entry{Budget: got.name, Before: got.before, After: got.after})
+		}
+		for _, name := range got.overruled {
+			key := got.namespace + "/" + name
+			entries[key] = append(entries[key], displace.Entry{Budget: got.name, Before: got.before, After: got.after, Overruled: true})
+		}
+	}
+	return entries, scheduling.Outcome{}
+}
+
+// debitOne books victims in one budget. A refusal is the budget that does not allow it.
+// A budget that is gone protects nobody.
+func (a *Actuator) debitOne(ctx context.Context, d decision.Debit, victims []*model.Pod, overrule bool) (got debited, refusal *policyv1.PodDisruptionBudget, err error) {
+	client := a.o.Client.PolicyV1().PodDisruptionBudgets(d.Budget.Namespace)
+	for range debitTries {
+		b, err := client.Get(ctx, d.Budget.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return got, nil, nil
+		}
+		if err != nil {
+			return got, nil, err
+		}
+		got = debited{namespace: b.Namespace, name: b.Name, before: b.Status.DisruptionsAllowed}
+		book(b, d, victims, &got, allows(b))
+		if int(allows(b)) < len(unbooked(b, d.Paid, victims)) && !overrule {
+			return got, b, nil
+		}
+		if len(got.paid)+len(got.overruled) == 0 {
+			return got, nil, nil // all was booked before
+		}
+		now := metav1.NewTime(a.o.Now())
+		if b.Status.DisruptedPods == nil {
+			b.Status.DisruptedPods = map[string]metav1.Time{}
+		}
+		for _, names := range [][]string{got.paid, got.overruled} {
+			for _, name := range names {
+				b.Status.DisruptedPods[name] = now
+			}
+		}
+		b.Status.DisruptionsAllowed -= int32(len(got.paid))
+		got.after = b.Status.DisruptionsAllowed
+		if _, err = client.UpdateStatus(ctx, b, metav1.UpdateOptions{}); err == nil || !apierrors.IsConflict(err) {
+			return got, nil, err
+		}
+	}
+	return got, nil, fmt.Errorf("disruption budget %s/%s: %d conflicts in a row", d.Budget.Namespace, d.Budget.Name, debitTries)
+}
+
+// book divides the victims that have no entry yet into those that the budget
+// allows and the others.
+func book(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod, got *debited, left int32) {
+	for _, name := range unbooked(b, d.Paid, victims) {
+		if left > 0 {
+			left--
+			got.paid = append(got.paid, name)
+		} else {
+			got.overruled = append(got.overruled, name)
+		}
+	}
+	got.overruled = append(got.overruled, unbooked(b, d.Overruled, victims)...)
+}
+
+// unbooked are the names without an entry. One that is older than the pod is a namesake's.
+func unbooked(b *policyv1.PodDisruptionBudget, names []string, victims []*model.Pod) []string {
+	var out []string
+	for _, name := range names {
+		at, there := b.Status.DisruptedPods[name]
+		for _, v := range victims {
+			if v.Name == name && v.Namespace == b.Namespace && at.Time.Before(v.Created) {
+				there = false
+			}
+		}
+		if !there {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// allows is how many pods a budget lets go now: none while its status is of an
+// older generation, as for the eviction API.
+func allows(b *policyv1.PodDisruptionBudget) int32 {
+	if b.Status.ObservedGeneration < b.Generation {
+		return 0
+	}
+	return max(0, b.Status.DisruptionsAllowed)
+}
+
+// refund takes entries back. What cannot be taken back ages out, on the safe side.
+func (a *Actuator) refund(ctx context.Context, d debited) {
+	client := a.o.Client.PolicyV1().PodDisruptionBudgets(d.namespace)
+	for range debitTries {
+		b, err := client.Get(ctx, d.name, metav1.GetOptions{})
+		if err != nil {
+			return
+		}
+		for _, name := range d.overruled {
+			delete(b.Status.DisruptedPods, name)
+		}
+		for _, name := range d.paid {
+			if _, there := b.Status.DisruptedPods[name]; there {
+				delete(b.Status.DisruptedPods, name)
+				b.Status.DisruptionsAllowed++
+			}
+		}
+		if _, err = client.UpdateStatus(ctx, b, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+			return
+		}
+	}
+}

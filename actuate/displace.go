@@ -1,0 +1,147 @@
+package actuate
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// longest bounds a Preempt of many victims; it stays below the time after which the
+// machine asks again.
+const longest = 100 * time.Second
+
+// limitOf is how long an effect may take.
+func (a *Actuator) limitOf(e scheduling.Effect) time.Duration {
+	switch e := e.(type) {
+	case scheduling.Preempt:
+		return max(a.o.Timeout, min(longest, a.o.Timeout+time.Duration(len(e.Plan.Victims))*time.Second))
+	case scheduling.Bind, scheduling.Ask, scheduling.AskVictims:
+		return max(a.o.Timeout, a.o.Extenders.Limit())
+	}
+	return a.o.Timeout
+}
+
+// victim is a pod to be driven out, as far as that has come.
+type victim struct {
+	pod    *model.Pod
+	marked bool // the condition is there
+	gone   bool // it is deleted, or being deleted with the condition
+}
+
+// preempt nominates the pod, debits the budgets, and drives the victims out. Each step is
+// done for all victims before the next one begins, and none is done twice: whoever finds a
+// pod with the condition, here or in another process, knows that it is paid for and what is
+// left to do.
+func (a *Actuator) preempt(ctx context.Context, e scheduling.Preempt) scheduling.Outcome {
+	if out := a.nominate(ctx, e.Pod, &e.Plan.Node); out.Result != scheduling.Done {
+		if out.Result == scheduling.Refused {
+			out.Why = "nominating it: " + out.Why
+		}
+		return out
+	}
+	victims, err := a.victims(ctx, e)
+	if err != nil {
+		return scheduling.Outcome{Result: scheduling.Unknown, Why: err.Error()}
+	}
+	entries, out := a.debit(ctx, e)
+	if out.Result != scheduling.Done {
+		return out
+	}
+	for _, step := range []func(context.Context, *victim, *displace.Record) error{a.mark, a.tell, a.remove} {
+		for i := range victims {
+			v := &victims[i]
+			if v.gone {
+				continue
+			}
+			r := displace.Record{Cause: displace.Preemption, For: e.Pod, Victim: v.pod, Node: e.Plan.Node,
+				Entries: entries[v.pod.Namespace+"/"+v.pod.Name]}
+			if err := step(ctx, v, &r); err != nil {
+				if out := outcome(err); out.Result == scheduling.Refused {
+					out.Why = "displacing pod " + v.pod.Key() + ": " + out.Why
+					return out
+				}
+				return scheduling.Outcome{Result: scheduling.Unknown, Why: err.Error()}
+			}
+		}
+	}
+	return scheduling.Outcome{}
+}
+
+// victims says how far each victim is. When the same was asked before, the API
+// knows better than what is remembered.
+func (a *Actuator) victims(ctx context.Context, e scheduling.Preempt) ([]victim, error) {
+	var out []victim
+	for _, p := range e.Plan.Victims {
+		v := victim{pod: p, marked: p.Disrupted == displace.Preemption.Reason()}
+		if e.Again {
+			found, err := a.o.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err):
+				v.gone = true
+			case err != nil:
+				return nil, err
+			default:
+				v.marked = disrupted(found)
+				v.gone = string(found.UID) != p.UID || v.marked && found.DeletionTimestamp != nil
+			}
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func disrupted(p *corev1.Pod) bool {
+	for i := range p.Status.Conditions {
+		c := &p.Status.Conditions[i]
+		if c.Type == corev1.DisruptionTarget {
+			return c.Status == corev1.ConditionTrue && c.Reason == displace.Preemption.Reason()
+		}
+	}
+	return false
+}
+
+// mark writes the DisruptionTarget condition, which is the record of the displacement.
+func (a *Actuator) mark(ctx context.Context, v *victim, r *displace.Record) error {
+	if v.marked {
+		return nil
+	}
+	err := a.patchStatus(ctx, v.pod, map[string]any{"conditions": []any{map[string]any{
+		"type": corev1.DisruptionTarget, "status": corev1.ConditionTrue, "reason": r.Cause.Reason(),
+		"message": Truncate(r.Message()), "lastTransitionTime": a.o.Now().UTC().Format(time.RFC3339)}}})
+	return v.still(err)
+}
+
+// tell writes the event about a victim. That it cannot be written stops nothing.
+func (a *Actuator) tell(ctx context.Context, v *victim, r *displace.Record) error {
+	reason, action := r.Cause.Event()
+	err := a.o.Events.Once(ctx, v.pod, r.For, reason, action, r.Note())
+	if err != nil && certain(err) {
+		a.o.Events.dropped.Add(1)
+		return nil
+	}
+	return err
+}
+
+// remove deletes a victim with its own grace period.
+func (a *Actuator) remove(ctx context.Context, v *victim, _ *displace.Record) error {
+	uid := types.UID(v.pod.UID)
+	return v.still(a.o.Client.CoreV1().Pods(v.pod.Namespace).Delete(ctx, v.pod.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}))
+}
+
+// still notes that a victim turns out to be gone, which is what was wanted.
+func (v *victim) still(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		v.gone = true
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,38 @@
+package actuate
+
+import (
+	"context"
+	"encoding/json"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// unnominate takes a pod's nomination back.
+func (a *Actuator) unnominate(ctx context.Context, e scheduling.Unnominate) scheduling.Outcome {
+	return a.nominate(ctx, e.Pod, nil)
+}
+
+// nominate writes status.nominatedNodeName; nil removes it. A pod that is gone is a
+// Conflict, as is a namesake.
+func (a *Actuator) nominate(ctx context.Context, p *model.Pod, node *string) scheduling.Outcome {
+	err := a.patchStatus(ctx, p, map[string]any{"nominatedNodeName": node})
+	if apierrors.IsNotFound(err) {
+		return scheduling.Outcome{Result: scheduling.Conflict, Why: err.Error()}
+	}
+	return outcome(err)
+}
+
+// patchStatus merges fields into the status of a pod, and of no namesake.
+func (a *Actuator) patchStatus(ctx context.Context, p *model.Pod, status map[string]any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID}, "status": status})
+	if err != nil {
+		return err
+	}
+	_, err = a.o.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
