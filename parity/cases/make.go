@@ -12,7 +12,7 @@ import (
 type object = map[string]any
 
 // aspects are the families, and what can be in play in a case.
-var aspects = []string{"resources", "taints", "nodeaffinity", "ports", "podaffinity", "spread", "images", "volumes", "nominated", "queue", "config"}
+var aspects = []string{"resources", "taints", "nodeaffinity", "ports", "podaffinity", "spread", "images", "volumes", "nominated", "queue", "config", "preemption"}
 
 // Families lists what Make makes.
 func Families() []string { return append(slices.Clone(aspects), "mixed") }
@@ -96,6 +96,9 @@ func (w *world) build() {
 		w.configure()
 	}
 	w.pods = append(w.pods, w.pending())
+	if w.inPlay["preemption"] {
+		w.crowd()
+	}
 	if w.inPlay["spread"] {
 		w.groups()
 	}

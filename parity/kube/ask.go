@@ -138,7 +138,7 @@ func (a *attempt) explain() (*expectation, error) {
 			return nil, errors.New("PreFilter refuses, but the pod was scheduled")
 		}
 		e.PreFilter = refused(status)
-		return e, nil
+		return e, a.preempt(e, unfit)
 	}
 	if !status.IsSuccess() {
 		return nil, fmt.Errorf("PreFilter: %w", status.AsError())
@@ -149,6 +149,9 @@ func (a *attempt) explain() (*expectation, error) {
 	}
 	if err := a.check(e, feasible, unfit); err != nil {
 		return nil, err
+	}
+	if unfit != nil {
+		return e, a.preempt(e, unfit)
 	}
 	return e, a.score(e, feasible)
 }

@@ -24,14 +24,15 @@ type vector struct {
 }
 
 type expectation struct {
-	Outcome        string     `json:"outcome"`
-	PreEnqueue     *refusal   `json:"preEnqueue,omitempty"`
-	PreFilter      *refusal   `json:"preFilter,omitempty"`
-	PreFilterNodes []string   `json:"preFilterNodes,omitempty"`
-	NominatedFirst bool       `json:"nominatedFirst,omitempty"`
-	Nodes          []nodeTold `json:"nodes,omitempty"`
-	Top            []string   `json:"top,omitempty"`
-	Message        string     `json:"message,omitempty"`
+	Outcome        string          `json:"outcome"`
+	PreEnqueue     *refusal        `json:"preEnqueue,omitempty"`
+	PreFilter      *refusal        `json:"preFilter,omitempty"`
+	PreFilterNodes []string        `json:"preFilterNodes,omitempty"`
+	NominatedFirst bool            `json:"nominatedFirst,omitempty"`
+	Nodes          []nodeTold      `json:"nodes,omitempty"`
+	Top            []string        `json:"top,omitempty"`
+	Preemption     *preemptionTold `json:"preemption,omitempty"`
+	Message        string          `json:"message,omitempty"`
 }
 
 type refusal struct {

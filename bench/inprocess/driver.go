@@ -1,0 +1,218 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// batch is how many decisions the scheduler's loop lets the machine make a step.
+const batch = 64
+
+// driver stands for the API and for the shell around the machine.
+type driver struct {
+	w       *Work
+	encoded [][]byte // the templates
+	m       *scheduling.Machine
+	in      *intake.Intake
+	clock   *timed
+
+	pods     map[string]*held // by uid
+	order    []string         // uids of bound pods that arrived, the oldest first
+	events   []scheduling.Event
+	answered int
+
+	began, last                       time.Time
+	bound, refused, victims, cascades int
+}
+
+// held is a pod with what the measurement knows of it.
+type held struct {
+	pod      *corev1.Pod // nil when lean: made when it is needed
+	node     string
+	index    int // in Pods; -1: it did not arrive
+	fell     int // how often it was a victim, under other names
+	answered bool
+	refused  bool
+}
+
+// timed is the placer with a clock around its decisions.
+type timed struct {
+	scheduling.Placer
+	n    int
+	took time.Duration
+}
+
+func (t *timed) Decide(pod *model.Pod, out *decision.Summary) {
+	from := time.Now()
+	t.Placer.Decide(pod, out)
+	t.took += time.Since(from)
+	t.n++
+}
+
+func newDriver(w *Work) (*driver, error) {
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{w: w, in: intake.New(), clock: &timed{}, pods: map[string]*held{}}
+	for _, t := range w.Templates {
+		raw, err := t.Marshal()
+		if err != nil {
+			return nil, err
+		}
+		d.encoded = append(d.encoded, raw)
+	}
+	cfg := scheduling.DefaultConfig()
+	placed := scheduling.Placed(p, 1, 0)
+	cfg.Profiles = []scheduling.Profile{{Name: placed.Name, New: func(s *cluster.State) scheduling.Placer {
+		d.clock.Placer = placed.New(s)
+		return d.clock
+	}}}
+	d.m = scheduling.New(cfg)
+	return d, d.list()
+}
+
+// list is the cluster as it is before anything arrives.
+func (d *driver) list() error {
+	d.see(&model.Namespace{Name: "default"})
+	for _, s := range d.w.Services {
+		d.see(d.in.Service(s))
+	}
+	for _, n := range d.w.Nodes {
+		d.see(d.in.Node(n))
+	}
+	for i, p := range d.w.Placed {
+		pod, err := d.make(p.Template, fmt.Sprintf("placed-%d", i))
+		if err != nil {
+			return err
+		}
+		pod.Spec.NodeName, pod.Status.Phase = p.Node, corev1.PodRunning
+		d.pods[string(pod.UID)] = &held{index: -1, node: p.Node}
+		d.see(d.in.Pod(pod))
+	}
+	d.m.Step(time.Now(), d.events, 0)
+	d.events = d.events[:0]
+	return nil
+}
+
+func (d *driver) see(object any) { d.events = append(d.events, scheduling.Upsert{Object: object}) }
+
+// make decodes a pod of its own from a template.
+func (d *driver) make(template int, name string) (*corev1.Pod, error) {
+	pod := &corev1.Pod{}
+	if err := pod.Unmarshal(d.encoded[template]); err != nil {
+		return nil, err
+	}
+	pod.Name, pod.UID = name, types.UID("b1946ac9-2492-4d23-8f9c-"+name)
+	pod.CreationTimestamp.Time = time.Now()
+	return pod, nil
+}
+
+// prepare makes the pods that are to arrive, unless they are made as they do.
+func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
+	if d.w.Lean {
+		return nil, nil
+	}
+	pods := make([]*corev1.Pod, 0, to-from)
+	for i := from; i < to; i++ {
+		pod, err := d.make(d.w.Pods[i], fmt.Sprintf("p-%d", i))
+		if err != nil {
+			return nil, err
+		}
+		pods = append(pods, pod)
+	}
+	return pods, nil
+}
+
+// arrive lets pods arrive, all at once, and works until they are answered.
+func (d *driver) arrive(from, to int) error {
+	pods, err := d.prepare(from, to)
+	if err != nil {
+		return err
+	}
+	return d.work(pods, from, to)
+}
+
+// enter lets a pod arrive.
+func (d *driver) enter(pod *corev1.Pod, index, fell int) {
+	h := &held{index: index, fell: fell, answered: fell > 0}
+	if !d.w.Lean {
+		h.pod = pod
+	}
+	d.pods[string(pod.UID)] = h
+	d.see(d.in.Pod(pod))
+}
+
+func (d *driver) work(pods []*corev1.Pod, from, to int) error {
+	for i := from; i < to; i++ {
+		if d.w.Lean {
+			pod, err := d.make(d.w.Pods[i], fmt.Sprintf("p-%d", i))
+			if err != nil {
+				return err
+			}
+			d.enter(pod, i, 0)
+		} else {
+			d.enter(pods[i-from], i, 0)
+		}
+	}
+	const patience = 5 * time.Minute
+	for began := time.Now(); ; {
+		now := time.Now()
+		effects, wake := d.m.Step(now, d.events, batch)
+		d.events = d.events[:0]
+		for _, e := range effects {
+			if err := d.carryOut(e); err != nil {
+				return err
+			}
+		}
+		quiet := time.Since(d.last).Seconds() > d.w.Settle && time.Since(began).Seconds() > d.w.Settle
+		if d.w.Settle == 0 && d.answered >= to && len(d.events) == 0 || d.w.Settle > 0 && quiet {
+			return nil
+		}
+		if d.w.Settle == 0 && time.Since(began) > patience {
+			return fmt.Errorf("%d of %d pods answered after %v", d.answered, to, patience)
+		}
+		if len(d.events) == 0 {
+			d.sleep(wake)
+		}
+	}
+}
+
+// sleep waits until the machine wants to be called.
+func (d *driver) sleep(wake time.Time) {
+	pause := 100 * time.Millisecond
+	if !wake.IsZero() {
+		pause = min(pause, time.Until(wake))
+	}
+	if pause > 0 {
+		time.Sleep(pause)
+	}
+}
+
+// answer counts a pod once.
+func (d *driver) answer(h *held) {
+	if h.index >= 0 && !h.answered {
+		h.answered = true
+		d.answered++
+	}
+}
+
+// gone removes a pod.
+func (d *driver) gone(uid string) {
+	delete(d.pods, uid)
+	d.events = append(d.events, scheduling.Remove{Object: &model.Pod{UID: uid}})
+	if i := slices.Index(d.order, uid); i >= 0 {
+		d.order = slices.Delete(d.order, i, i+1)
+	}
+}

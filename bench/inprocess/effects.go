@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// carryOut does what the machine asks for, at once and with success.
+func (d *driver) carryOut(e scheduling.Effect) error {
+	var err error
+	switch e := e.(type) {
+	case scheduling.Bind:
+		err = d.bind(e)
+	case scheduling.Reject:
+		err = d.refuse(e)
+	case scheduling.Preempt:
+		err = d.preempt(e)
+	case scheduling.Unnominate:
+		err = d.change(e.Pod.UID, func(p *corev1.Pod) { p.Status.NominatedNodeName = "" })
+	default:
+		err = fmt.Errorf("%T is not expected here", e)
+	}
+	d.events = append(d.events, scheduling.Outcome{ID: e.EffectID()})
+	return err
+}
+
+// change lets a pod be seen changed.
+func (d *driver) change(uid string, change func(*corev1.Pod)) error {
+	h := d.pods[uid]
+	if h == nil {
+		return fmt.Errorf("pod %s is gone", uid)
+	}
+	var pod corev1.Pod
+	if h.pod != nil {
+		pod = *h.pod
+		h.pod = &pod
+	} else {
+		made, err := d.make(d.w.Pods[h.index], uid[len("b1946ac9-2492-4d23-8f9c-"):])
+		if err != nil {
+			return err
+		}
+		pod = *made
+		pod.Spec.NodeName = h.node
+	}
+	change(&pod)
+	d.see(d.in.Pod(&pod))
+	return nil
+}
+
+func (d *driver) bind(b scheduling.Bind) error {
+	h := d.pods[b.Pod.UID]
+	if h == nil || h.node != "" {
+		return fmt.Errorf("a binding of %s, which is gone or bound", b.Pod.Key())
+	}
+	if err := d.change(b.Pod.UID, func(p *corev1.Pod) { p.Spec.NodeName = b.Node }); err != nil {
+		return err
+	}
+	h.node = b.Node
+	d.bound++
+	d.last = time.Now()
+	d.order = append(d.order, b.Pod.UID)
+	if d.w.Hold > 0 && len(d.order) > d.w.Hold {
+		d.gone(d.order[0])
+	}
+	d.answer(h)
+	return nil
+}
+
+func (d *driver) refuse(r scheduling.Reject) error {
+	h := d.pods[r.Pod.UID]
+	if h == nil {
+		return fmt.Errorf("a refusal of %s, which is gone", r.Pod.Key())
+	}
+	if h.index >= 0 && !h.refused {
+		h.refused = true
+		d.refused++
+	}
+	if d.w.Refusals {
+		d.answer(h)
+	}
+	return d.change(r.Pod.UID, func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	})
+}
+
+// preempt nominates and lets the victims go at once; they may come again.
+func (d *driver) preempt(p scheduling.Preempt) error {
+	if err := d.change(p.Pod.UID, func(pod *corev1.Pod) { pod.Status.NominatedNodeName = p.Plan.Node }); err != nil {
+		return err
+	}
+	for _, v := range p.Plan.Victims {
+		h := d.pods[v.UID]
+		if h == nil {
+			continue // it has left by itself
+		}
+		d.victims++
+		if h.fell > 0 {
+			d.cascades++
+		}
+		d.last = time.Now()
+		d.gone(v.UID)
+		if !d.w.Recreate || h.index < 0 {
+			continue
+		}
+		again, err := d.make(d.w.Pods[h.index], fmt.Sprintf("p-%d-%d", h.index, h.fell+1))
+		if err != nil {
+			return err
+		}
+		d.enter(again, h.index, h.fell+1)
+	}
+	return nil
+}
+
+// restart begins to count anew.
+func (d *driver) restart() {
+	d.bound, d.refused, d.victims, d.cascades, d.began, d.last = 0, 0, 0, 0, time.Now(), time.Now()
+}
+
+// finish tells what came of the pods.
+func (d *driver) finish(r *Result) {
+	r.Bound, r.Refused, r.Victims, r.Cascades = d.bound, d.refused, d.victims, d.cascades
+	r.LastChange = d.last.Sub(d.began).Seconds()
+	on := map[string]int{}
+	for _, h := range d.pods {
+		if h.index < 0 {
+			continue
+		}
+		if h.node != "" {
+			on[h.node]++
+			r.MostOnOne = max(r.MostOnOne, on[h.node])
+		}
+		if d.w.Settle > 0 {
+			r.Final = append(r.Final, Final{Pod: h.index, Node: h.node})
+		}
+	}
+	slices.SortFunc(r.Final, func(a, b Final) int { return a.Pod - b.Pod })
+	r.NodesUsed = len(on)
+}

@@ -1,0 +1,107 @@
+// Command inprocess measures Berth's scheduling machine; see doc.go.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"time"
+)
+
+func main() {
+	enough := flag.Duration("enough", 2*time.Second, "CPU time after which the work is not done again")
+	profile := flag.String("cpuprofile", "", "file for a CPU profile of all runs")
+	flag.Parse()
+	if err := run(flag.Arg(0), *enough, *profile); err != nil {
+		fmt.Fprintln(os.Stderr, "inprocess:", err)
+		os.Exit(1)
+	}
+}
+
+func run(file string, enough time.Duration, profile string) error {
+	w, err := readWork(file)
+	if err != nil {
+		return fmt.Errorf("usage: inprocess FILE (a work of parity/run): %w", err)
+	}
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	r, err := measure(w, enough)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+// measure does the work until enough CPU time was measured, and at most 20 times
+// or for 20 times as long; memory is that of the first time.
+func measure(w *Work, enough time.Duration) (*Result, error) {
+	sum := &Result{}
+	began, n := time.Now(), 0
+	for n == 0 || w.Settle == 0 && n < 20 && sum.CPU < enough.Seconds() && time.Since(began) < 20*enough {
+		one, err := once(w, n == 0)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w.Name, err)
+		}
+		if n++; n > 1 {
+			one.PeakRSS, one.LiveHeap = sum.PeakRSS, sum.LiveHeap
+		}
+		one.Seconds += sum.Seconds
+		one.CPU += sum.CPU
+		one.Allocs += sum.Allocs
+		one.Bytes += sum.Bytes
+		one.Decisions += sum.Decisions
+		one.Deciding += sum.Deciding
+		sum = one
+	}
+	for _, f := range []*float64{&sum.Seconds, &sum.CPU, &sum.Allocs, &sum.Bytes, &sum.Decisions, &sum.Deciding} {
+		*f /= float64(n)
+	}
+	return sum, nil
+}
+
+// once does the work on a new machine.
+func once(w *Work, first bool) (*Result, error) {
+	d, err := newDriver(w)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.arrive(0, w.Warm); err != nil {
+		return nil, err
+	}
+	r := &Result{Pods: len(w.Pods) - w.Warm}
+	d.restart()
+	pods, err := d.prepare(w.Warm, len(w.Pods))
+	if err != nil {
+		return nil, err
+	}
+	before := d.reading()
+	if err := d.work(pods, w.Warm, len(w.Pods)); err != nil {
+		return nil, err
+	}
+	d.reading().since(before, r)
+	d.finish(r)
+	if !first {
+		return r, nil
+	}
+	if r.PeakRSS, err = peakRSS(); err != nil {
+		return nil, err
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	r.LiveHeap = float64(m.HeapAlloc)
+	runtime.KeepAlive(d)
+	return r, nil
+}

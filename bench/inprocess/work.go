@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Work is what the machine is given; see parity/work.
+type Work struct {
+	Name      string
+	Nodes     []*corev1.Node
+	Services  []*corev1.Service
+	Templates []*corev1.Pod
+	Placed    []struct {
+		Template int
+		Node     string
+	}
+	Pods     []int
+	Warm     int
+	Hold     int
+	Settle   float64
+	Recreate bool
+	Refusals bool
+	Lean     bool
+}
+
+// Result is what was measured; see parity/work.
+type Result struct {
+	Pods                                           int
+	Seconds, CPU, Allocs, Bytes, PeakRSS, LiveHeap float64
+	Decisions, Deciding                            float64
+	Bound, Refused, Victims, Cascades              int
+	LastChange                                     float64
+	NodesUsed, MostOnOne                           int
+	Final                                          []Final `json:",omitempty"`
+}
+
+// Final is where a pod was at the end.
+type Final struct {
+	Pod  int
+	Node string
+}
+
+func readWork(file string) (*Work, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	w := &Work{}
+	return w, json.Unmarshal(raw, w)
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/berthproject/berth/parity/work"
+)
+
+// arrive lets pods arrive, all at once, and waits for the answers.
+func (s *store) arrive(ctx context.Context, from, to int) error {
+	arriving := make([]*corev1.Pod, 0, to-from)
+	for i := from; !s.w.Lean && i < to; i++ {
+		pod := &corev1.Pod{}
+		if err := s.make(pod, s.w.Pods[i], fmt.Sprintf("p-%d", i)); err != nil {
+			return err
+		}
+		arriving = append(arriving, pod)
+	}
+	for i := from; i < to; i++ {
+		s.mu.Lock()
+		if s.w.Lean {
+			if err := s.add(i, 0, fmt.Sprintf("p-%d", i)); err != nil {
+				s.mu.Unlock()
+				return err
+			}
+		} else {
+			s.enter(arriving[i-from], i, 0)
+		}
+		s.mu.Unlock()
+	}
+	return s.await(ctx, to)
+}
+
+// await waits for so many answers, or until nothing has happened for long enough.
+func (s *store) await(ctx context.Context, answers int) error {
+	const patience = 5 * time.Minute
+	for began := time.Now(); ; {
+		s.mu.Lock()
+		answered, quiet := s.answered, time.Since(s.last)
+		s.mu.Unlock()
+		if s.w.Settle == 0 && answered >= answers || s.w.Settle > 0 && quiet.Seconds() > s.w.Settle && time.Since(began).Seconds() > s.w.Settle {
+			return nil
+		}
+		if s.w.Settle == 0 && time.Since(began) > patience {
+			return fmt.Errorf("%s: %d of %d pods answered after %v", s.w.Name, answered, answers, patience)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.changed:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// restart begins to count anew.
+func (s *store) restart(r *work.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bound, s.refused, s.victims, s.cascades, s.began, s.last = 0, 0, 0, 0, time.Now(), time.Now()
+}
+
+// finish tells what came of the pods.
+func (s *store) finish(r *work.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Bound, r.Refused, r.Victims, r.Cascades = s.bound, s.refused, s.victims, s.cascades
+	r.LastChange = s.last.Sub(s.began).Seconds()
+	on := map[string]int{}
+	for _, h := range s.held {
+		if h.index < 0 {
+			continue
+		}
+		if node := h.pod.Spec.NodeName; node != "" {
+			on[node]++
+			r.MostOnOne = max(r.MostOnOne, on[node])
+		}
+		if s.w.Settle > 0 {
+			r.Final = append(r.Final, work.Final{Pod: h.index, Node: h.pod.Spec.NodeName})
+		}
+	}
+	r.NodesUsed = len(on)
+}
+
+// read is the state of the process's meters.
+type read struct {
+	at                  time.Time
+	cpu                 time.Duration
+	allocs, bytes       uint64
+	decisions, deciding float64
+}
+
+func reading() read {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	r := read{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs, bytes: m.TotalAlloc}
+	families, _ := legacyregistry.DefaultGatherer.Gather()
+	for _, f := range families {
+		if f.GetName() == "scheduler_scheduling_algorithm_duration_seconds" {
+			for _, metric := range f.GetMetric() {
+				r.decisions += float64(metric.GetHistogram().GetSampleCount())
+				r.deciding += metric.GetHistogram().GetSampleSum()
+			}
+		}
+	}
+	return r
+}
+
+// since says what was used since an earlier reading.
+func (r read) since(before read, out *work.Result) {
+	out.Seconds = r.at.Sub(before.at).Seconds()
+	out.CPU = (r.cpu - before.cpu).Seconds()
+	out.Allocs, out.Bytes = float64(r.allocs-before.allocs), float64(r.bytes-before.bytes)
+	out.Decisions, out.Deciding = r.decisions-before.decisions, r.deciding-before.deciding
+}
+
+func memory(r *work.Result) error {
+	peak, err := work.PeakRSS("self")
+	r.PeakRSS = peak
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	r.LiveHeap = float64(m.HeapAlloc)
+	return err
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/berthproject/berth/parity/work"
+)
+
+// allocsAim is how many allocations a pod Berth may make.
+const allocsAim = 30
+
+// verdicts counts rows against the aims.
+type verdicts struct{ met, missed []string }
+
+func (v *verdicts) add(what string, ok bool) {
+	if ok {
+		v.met = append(v.met, what)
+	} else {
+		v.missed = append(v.missed, what)
+	}
+}
+
+func (v *verdicts) print() {
+	fmt.Printf("aims met: %d\n", len(v.met))
+	for _, m := range v.missed {
+		fmt.Println("aim missed:", m)
+	}
+	fmt.Println()
+}
+
+// inProcess measures the shapes, with a kube-scheduler that samples and one that looks at all nodes.
+func (b *bench) inProcess() error {
+	sides, err := b.sides()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nIn process, %d nodes; CPU and allocations a pod from arrival to binding seen, by the process's own meters;\n"+
+		"a decision alone by the wall clock (kube-scheduler: scheduling_algorithm_duration; berth: around Decide)\n\n", b.o.nodes)
+	fmt.Println("| shape | nodes looked at | pods | kube-scheduler CPU us | berth CPU us | times less | aim | allocations, kube / berth | decision us, kube / berth | times less | pods/s, kube / berth | MiB peak, kube / berth | nodes used / most on one, kube; berth |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	var v verdicts
+	for _, percentage := range []int32{0, 100} {
+		for _, s := range work.Shapes() {
+			if !b.o.only.MatchString(s.Name) {
+				continue
+			}
+			if err := b.row(sides, s, percentage, &v); err != nil {
+				return err
+			}
+		}
+	}
+	v.print()
+	return nil
+}
+
+func (b *bench) row(sides map[string]string, s work.Shape, percentage int32, v *verdicts) error {
+	pods, looked := s.Pods, "sample"
+	if percentage == 100 {
+		pods, looked = s.All, "all"
+	}
+	if b.o.quick {
+		pods = min(pods, 100)
+	}
+	results, err := b.alternate(sides, s.Make(b.o.nodes, pods, percentage))
+	if err != nil {
+		return err
+	}
+	k, o := results[kube], results[berth]
+	times := ratio(k, o, cpu)
+	fmt.Printf("| %s | %s | %d | %v | %v | **%v** | %.0f | %s / %s | %s / %s | %s | %s / %s | %.0f / %.0f | %d / %d; %d / %d |\n", s.Name, looked, pods,
+		over(k, cpu), over(o, cpu), times, s.Aim, short(over(k, allocs).mid), short(over(o, allocs).mid), short(over(k, decide).mid), short(over(o, decide).mid),
+		short(ratio(k, o, decide).mid), short(over(k, speed).mid), short(over(o, speed).mid), over(k, peak).mid, over(o, peak).mid,
+		k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne)
+	if percentage == 0 { // the aims are about a kube-scheduler that samples
+		v.add(fmt.Sprintf("%s: %s times less CPU, aim %.0f", s.Name, short(times.mid), s.Aim), times.mid >= s.Aim)
+		a := over(o, allocs).mid
+		v.add(fmt.Sprintf("%s: %s allocations a pod, aim %d", s.Name, short(a), allocsAim), a <= allocsAim)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+// Command run measures Berth beside kube-scheduler; see doc.go.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+)
+
+// options are the flags.
+type options struct {
+	quick  bool
+	rounds int
+	only   *regexp.Regexp
+	parts  string
+	cpus   string
+	berth  string
+	nodes  int
+}
+
+func main() {
+	var o options
+	var only string
+	flag.BoolVar(&o.quick, "quick", false, "a smoke test: small clusters, few pods, one round; its figures mean nothing")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each side does each work")
+	flag.StringVar(&only, "only", "", "regular expression: shapes to measure")
+	flag.StringVar(&o.parts, "parts", "inprocess,memory,openb,endtoend", "what to measure")
+	flag.StringVar(&o.cpus, "cpus", "", "CPUs to pin both sides to, as taskset wants them; empty: all")
+	flag.StringVar(&o.berth, "berth", "..", "folder of Berth's module")
+	flag.IntVar(&o.nodes, "nodes", 5000, "nodes of the in-process cluster")
+	flag.Parse()
+	o.only = regexp.MustCompile(only)
+	if o.quick {
+		o.rounds, o.nodes = 1, 200
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := measure(ctx, &o); err != nil {
+		fmt.Fprintln(os.Stderr, "run:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(ctx context.Context, o *options) error {
+	b, err := newBench(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	parts := map[string]func() error{"inprocess": b.inProcess, "memory": b.memory, "openb": b.openB, "endtoend": b.endToEnd}
+	for name := range strings.SplitSeq(o.parts, ",") {
+		part, ok := parts[name]
+		if !ok {
+			return fmt.Errorf("-parts %q: must be inprocess, memory, openb or endtoend", name)
+		}
+		if err := part(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
