@@ -27,8 +27,13 @@ func (a *attempt) volumeRestrictions() compiled {
 		}
 	}
 	disks := a.pod.Spec.Disks
-	used := func(claim string) bool { return a.userOf(claim, &site{}) != nil }
-	if len(disks) == 0 && !slices.ContainsFunc(exclusive, used) {
+	inUse := 0
+	for _, claim := range exclusive {
+		if a.userOf(claim, &site{}) != nil {
+			inUse++
+		}
+	}
+	if len(disks) == 0 && inUse == 0 {
 		return compiled{} // as upstream, nominated users are not asked about then
 	}
 	return compiled{judge: func(st *site) decision.Verdict {
@@ -39,13 +44,34 @@ func (a *attempt) volumeRestrictions() compiled {
 				}
 			}
 		}
-		for _, claim := range exclusive {
-			if user := a.userOf(claim, st); user != nil {
-				return rejects(decision.Unschedulable, decision.Reason{Why: decision.WhyReadWriteOncePod, Subject: claim, Who: user.Key()})
+		if inUse+uses(exclusive, st.added)-uses(exclusive, st.removed) > 0 {
+			why := decision.Reason{Why: decision.WhyReadWriteOncePod, Subject: exclusive[0]}
+			for _, claim := range exclusive {
+				if user := a.userOf(claim, st); user != nil {
+					why.Subject, why.Who = claim, user.Key()
+					break
+				}
 			}
+			return rejects(decision.Unschedulable, why)
 		}
 		return decision.Verdict{}
 	}}
+}
+
+// uses is how often pods that come or go on trial use the claims. As upstream a claim
+// in use counts once, however many use it, and each of these that goes takes one
+// off; they can be several only where they were put beside each other by hand. As
+// upstream, too, claims are told apart by their names alone here.
+func uses(claims []string, pods []*model.Pod) (n int) {
+	for _, p := range pods {
+		for i := range p.Spec.Claims {
+			c := &p.Spec.Claims[i]
+			if !c.Ephemeral && slices.Contains(claims, c.Claim) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // userOf is a pod, on any node, that uses a claim of the pod's namespace when
