@@ -13,6 +13,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // Options is what an Actuator needs.
@@ -31,7 +32,7 @@ type Options struct {
 	Events    *Events
 	Extenders *Extenders // nil: none are asked
 	Now       func() time.Time
-	// Budget makes a model of a disruption budget that was looked at.
+	// Budget makes a model of a disruption budget that was looked at; nil: intake's.
 	Budget func(*policyv1.PodDisruptionBudget) *model.Budget
 	// NotDebited is told of budgets that may not be written; may be nil.
 	NotDebited func(b *model.Budget, err error)
@@ -53,6 +54,9 @@ const waitingEach = 64
 
 // New makes an Actuator. Run must be called for anything to happen.
 func New(o Options) *Actuator {
+	if o.Budget == nil {
+		o.Budget = intake.New().Budget
+	}
 	if o.NotDebited == nil {
 		o.NotDebited = func(*model.Budget, error) {}
 	}

@@ -47,8 +47,7 @@ func (a *Actuator) debit(ctx context.Context, e scheduling.Preempt) (map[string]
 			for _, g := range done {
 				a.refund(ctx, g)
 			}
-			return nil, scheduling.Outcome{Result: scheduling.Refused, Budgets: []*model.Budget{a.o.Budget(refusal)},
-				Why: fmt.Sprintf("disruption budget %s/%s allows %d, %d of its pods were to leave", refusal.Namespace, refusal.Name, allows(refusal), len(d.Paid))}
+			return nil, scheduling.Outcome{Result: scheduling.Refused, Budgets: []*model.Budget{a.o.Budget(refusal)}, Why: fmt.Sprintf("disruption budget %s/%s allows %d, %d of its pods were to leave", refusal.Namespace, refusal.Name, allows(refusal), len(d.Paid))}
 		}
 		done = append(done, got)
 		for _, name := range got.paid {

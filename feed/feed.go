@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -99,6 +100,9 @@ func (f *Feed) Take(next []scheduling.Event) []scheduling.Event {
 
 // Pod compiles a pod that was read apart from the watch.
 func (f *Feed) Pod(p *corev1.Pod) *model.Pod { return f.intake.Pod(p) }
+
+// Budget compiles a disruption budget that was read apart from the watch.
+func (f *Feed) Budget(b *policyv1.PodDisruptionBudget) *model.Budget { return f.intake.Budget(b) }
 
 // Condition is the PodScheduled condition of a pod without a node, as last
 // seen; nil when it has none.

@@ -25,8 +25,11 @@ func berth() map[string][]rbacv1.PolicyRule {
 			allow("create delete get list patch update watch", coordination, "leases"),
 			allow("create get patch update", storage, "csinodes"),
 		},
-		// What Berth's scheduler reads beyond kube-scheduler, and its own Lease.
-		"system:berth:scheduler": append(leader("berth-scheduler"), allow(read, scheduling, "priorityclasses")),
+		// What Berth's scheduler does beyond kube-scheduler, and its own Lease: it reads
+		// classes, and books the victims of preemption in their disruption budgets.
+		"system:berth:scheduler": append(leader("berth-scheduler"),
+			allow(read, scheduling, "priorityclasses"),
+			allow("update", policyGroup, "poddisruptionbudgets/status")),
 		// The Lease of Berth's loops, and what drains and evictions need.
 		"system:berth:controllers": append(leader("berth-controller"), allow("create", core, "pods/eviction")),
 	}
