@@ -1,31 +1,71 @@
 package scheduler
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 var (
 	pendingDesc = prometheus.NewDesc("scheduler_pending_pods", "Number of pending pods, by the queue.", []string{"queue"}, nil)
 	arrivedDesc = prometheus.NewDesc("scheduler_queue_incoming_pods_total",
 		"Number of pods added to scheduling queues by event and queue type.", []string{"queue", "event"}, nil)
+	goroutinesDesc = prometheus.NewDesc("scheduler_goroutines", "Number of requests under way, by the work they do.", []string{"operation"}, nil)
+	cacheDesc      = prometheus.NewDesc("scheduler_cache_size", "Number of nodes, pods and assumed pods that are known.", []string{"type"}, nil)
 )
 
-// queueCollector shows how the queue stood after the last step.
-type queueCollector struct{ m *metrics }
+// collector shows how things stood after the last step.
+type collector struct{ m *metrics }
 
 // Describe names the metrics.
-func (q *queueCollector) Describe(ch chan<- *prometheus.Desc) {
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- pendingDesc
 	ch <- arrivedDesc
+	ch <- cacheDesc
+	ch <- goroutinesDesc
 }
 
 // Collect reads them. Pods in flight count as active, as upstream.
-func (q *queueCollector) Collect(ch chan<- prometheus.Metric) {
-	q.m.mu.Lock()
-	defer q.m.mu.Unlock()
-	d := q.m.depths
-	for name, n := range map[string]int{"active": d.Active + d.InFlight, "backoff": d.Backoff, "unschedulable": d.Unschedulable, "gated": d.Gated} {
-		ch <- prometheus.MustNewConstMetric(pendingDesc, prometheus.GaugeValue, float64(n), name)
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	d := c.m.depths
+	gauge := func(desc *prometheus.Desc, label string, n int) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), label)
 	}
-	for a, n := range q.m.arrivals {
+	gauge(pendingDesc, "active", d.Active+d.InFlight)
+	gauge(pendingDesc, "backoff", d.Backoff)
+	gauge(pendingDesc, "unschedulable", d.Unschedulable)
+	gauge(pendingDesc, "gated", d.Gated)
+	for what, n := range c.m.cache {
+		gauge(cacheDesc, what, n)
+	}
+	for a, n := range c.m.arrivals {
 		ch <- prometheus.MustNewConstMetric(arrivedDesc, prometheus.CounterValue, float64(n), a.pool, a.event)
 	}
+	gauge(goroutinesDesc, "binding", int(c.m.binding.Load()))
+	gauge(goroutinesDesc, "prioritizing_extender", int(c.m.scoring()))
+}
+
+// buildInfo says which build this is, with the labels of kubernetes_build_info.
+func buildInfo() prometheus.Collector {
+	labels := prometheus.Labels{"git_version": "", "git_commit": "", "git_tree_state": "", "build_date": "",
+		"go_version": runtime.Version(), "compiler": runtime.Compiler, "platform": runtime.GOOS + "/" + runtime.GOARCH}
+	if b, ok := debug.ReadBuildInfo(); ok {
+		labels["git_version"] = b.Main.Version
+		for _, s := range b.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				labels["git_commit"] = s.Value
+			case "vcs.time":
+				labels["build_date"] = s.Value
+			case "vcs.modified":
+				labels["git_tree_state"] = map[string]string{"true": "dirty", "false": "clean"}[s.Value]
+			}
+		}
+	}
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_build_info", Help: "1, with the build as labels.", ConstLabels: labels})
+	g.Set(1)
+	return g
 }

@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"time"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/config"
 )
 
 // Options is what Run needs.
@@ -28,10 +31,27 @@ type Options struct {
 	BindWorkers    int           // requests under way at once
 	RequestTimeout time.Duration
 
-	Election *Election // nil: lead at once
+	// Extenders are asked in their order. What they leave of NodeResourcesFit is in
+	// the Profiles already.
+	Extenders config.Extenders
 
-	Listen string       // HOST:PORT of health and metrics over HTTPS; empty: none
-	Log    *slog.Logger // nil: silent
+	Preemption     preemption.Options
+	VictimsTimeout time.Duration // a pod whose victims are not gone within this chooses anew
+
+	Election *Election // nil: lead at once
+	// DelayCache: the API is followed only once this copy leads.
+	DelayCache bool
+
+	Listen   string       // HOST:PORT of health, metrics and debugging over HTTPS; empty: none
+	Listener net.Listener // instead of Listen; it is closed in the end
+	// Profiling serves pprof there; ContentionProfiling has it show what goroutines
+	// wait for.
+	Profiling, ContentionProfiling bool
+	// Effective is the configuration that /configz shows, as JSON. Warnings say what
+	// of it has no effect.
+	Effective any
+	Warnings  []string
+	Log       *slog.Logger // nil: silent
 	// Synced is called when the cluster is known and scheduling begins, or, with
 	// an election, when it could begin. May be nil.
 	Synced func()
@@ -48,8 +68,10 @@ type Election struct {
 
 // DefaultOptions are kube-scheduler's, without an election. Config is left empty.
 func DefaultOptions() Options {
-	q := scheduling.DefaultConfig().Queue
-	return Options{InitialBackoff: q.InitialBackoff, MaxBackoff: q.MaxBackoff, LeftoverAfter: q.LeftoverAfter,
+	cfg := scheduling.DefaultConfig()
+	q := cfg.Queue
+	return Options{Preemption: preemption.Defaults(), VictimsTimeout: cfg.VictimsTimeout,
+		InitialBackoff: q.InitialBackoff, MaxBackoff: q.MaxBackoff, LeftoverAfter: q.LeftoverAfter,
 		BindWorkers: 32, RequestTimeout: 30 * time.Second}
 }
 
@@ -72,6 +94,9 @@ func (o *Options) Validate() error {
 	if o.InitialBackoff < 0 || o.MaxBackoff < o.InitialBackoff {
 		errs = append(errs, fmt.Errorf("scheduler: back-off from %v to %v: must not be negative, and the second at least the first", o.InitialBackoff, o.MaxBackoff))
 	}
+	if o.VictimsTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("scheduler: victims' time-out: %v: must be positive", o.VictimsTimeout))
+	}
 	if o.LeftoverAfter <= 0 || o.RequestTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("scheduler: leftovers after %v, request time-out %v: both must be positive", o.LeftoverAfter, o.RequestTimeout))
 	}
@@ -84,6 +109,7 @@ func (o *Options) Validate() error {
 // machine makes the machine of the options.
 func (o *Options) machine() (*scheduling.Machine, error) {
 	cfg := scheduling.DefaultConfig()
+	cfg.VictimsTimeout = o.VictimsTimeout
 	cfg.Queue.InitialBackoff, cfg.Queue.MaxBackoff, cfg.Queue.LeftoverAfter = o.InitialBackoff, o.MaxBackoff, o.LeftoverAfter
 	profiles := o.Profiles
 	if len(profiles) == 0 {
@@ -99,9 +125,14 @@ func (o *Options) machine() (*scheduling.Machine, error) {
 			return nil, fmt.Errorf("profile %q: there are two of that name", p.Name())
 		}
 		names[p.Name()] = true
-		cfg.Profiles = append(cfg.Profiles, scheduling.Placed(p, o.Seed, o.ViewMemory/len(profiles)))
+		cfg.Profiles = append(cfg.Profiles, o.profile(p, o.ViewMemory/len(profiles)))
 	}
 	return scheduling.New(cfg), nil
+}
+
+// profile is a profile of the machine.
+func (o *Options) profile(p *placement.Profile, room int) scheduling.Profile {
+	return scheduling.PlacedBy(p, scheduling.Placing{Seed: o.Seed, Room: room, Preemption: o.Preemption})
 }
 
 // instance names this copy in events and leases.

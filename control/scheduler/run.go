@@ -33,6 +33,12 @@ type shell struct {
 	act     *actuate.Actuator
 	events  *actuate.Events
 	metrics *metrics
+	trail   *trail
+	// extenders is nil when there are none.
+	extenders *actuate.Extenders
+	// questions are run by the loop, between steps; they must not wait for anything.
+	questions chan func(*scheduling.Machine)
+
 	leading chan struct{} // closed when this copy leads
 	lost    chan struct{} // closed when it leads no more
 	// stopSending gives up all requests, at once.
@@ -64,7 +70,11 @@ func Run(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	return newShell(o, m, client, leases).run(ctx)
+	s, err := newShell(o, m, client, leases)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx)
 }
 
 // wire is the connection with what the scheduler needs of it.
@@ -74,31 +84,43 @@ func wire(c *rest.Config) *rest.Config {
 		c.QPS = -1
 	}
 	c.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	c.ContentType = "application/vnd.kubernetes.protobuf"
+	if c.ContentType == "" {
+		c.ContentType = "application/vnd.kubernetes.protobuf"
+	}
 	if c.UserAgent == "" {
 		c.UserAgent = "berth-scheduler"
 	}
 	return c
 }
 
-func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interface) *shell {
+func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interface) (*shell, error) {
 	s := &shell{o: o, log: o.Log, machine: m, client: client, leases: leases, feed: feed.New(client), metrics: newMetrics(),
-		leading: make(chan struct{}), lost: make(chan struct{})}
+		trail: newTrail(), questions: make(chan func(*scheduling.Machine)), leading: make(chan struct{}), lost: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.events = actuate.NewEvents(client, instance(), time.Now)
 	s.metrics.countDropped(s.events.Dropped)
+	var err error
+	if s.extenders, err = actuate.NewExtenders(client, o.Extenders, s.feed.Pod); err != nil {
+		return nil, fmt.Errorf("scheduler: %w", err)
+	}
+	if s.extenders != nil {
+		s.extenders.Failed = s.extenderFailed
+		s.metrics.scoring = s.extenders.Scoring
+	}
 	s.act = actuate.New(actuate.Options{Client: client, Workers: o.BindWorkers, Timeout: o.RequestTimeout,
 		Answer:  func(out scheduling.Outcome) { s.feed.Push(out) },
-		Compile: s.feed.Pod, Condition: s.feed.Condition, Events: s.events, Now: time.Now, Observe: s.observe})
+		Compile: s.feed.Pod, Condition: s.feed.Condition, Events: s.events, Extenders: s.extenders, Now: time.Now, Observe: s.observe,
+		Budget: s.feed.Budget, NotDebited: notDebiting(s.metrics.registry, s.log)})
 	s.events.YieldTo(func() bool { return s.act.Pending() > 0 })
-	return s
+	return s, nil
 }
 
 // observe counts what was carried out and logs what was not.
 func (s *shell) observe(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
 	s.metrics.carriedOut(e, o, took)
+	s.trail.carriedOut(time.Now(), e, o)
 	if o.Result == scheduling.Done {
 		return
 	}
@@ -127,7 +149,10 @@ func (s *shell) run(ctx context.Context) error {
 	if err := s.serve(feedCtx, &wg); err != nil {
 		return err
 	}
-	wg.Go(func() { s.feed.Run(feedCtx) })
+	for _, w := range s.o.Warnings {
+		s.log.Warn("configuration: " + w)
+	}
+	wg.Go(func() { s.follow(feedCtx) })
 	sending := make(chan struct{})
 	go func() {
 		var workers sync.WaitGroup
@@ -143,6 +168,27 @@ func (s *shell) run(ctx context.Context) error {
 	s.stopSending()
 	<-sending
 	return err
+}
+
+// follow follows the API; with DelayCache only once this copy leads.
+func (s *shell) follow(ctx context.Context) {
+	if s.o.DelayCache {
+		select {
+		case <-s.leading:
+		case <-ctx.Done():
+			return
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { s.feed.Run(ctx) })
+	wg.Go(func() { s.extenders.Run(ctx) })
+	wg.Wait()
+}
+
+// extenderFailed tells of a call to an extender that failed without failing a pod.
+func (s *shell) extenderFailed(extender, verb string, err error) {
+	s.metrics.extenderFailed(extender, verb)
+	s.log.Warn("an extender failed and is passed over", "extender", extender, "why", err)
 }
 
 // drain waits for what is under way, but not for long.

@@ -78,7 +78,9 @@ func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Elec
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = newShell(o, m, client, leases)
+	if s, err = newShell(o, m, client, leases); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.run(ctx) }()

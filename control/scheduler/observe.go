@@ -1,0 +1,122 @@
+package scheduler
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// stepped takes in a step: what it decided and how the queue stands.
+func (m *metrics) stepped(machine *scheduling.Machine, events int, effects []scheduling.Effect, took time.Duration) {
+	decisions := 0
+	for _, e := range effects {
+		decisions += decided(e)
+	}
+	switch {
+	case decisions > 0:
+		each := took / time.Duration(decisions)
+		m.perDecision.Store(int64(each))
+		for range decisions {
+			m.algorithm.Observe(each.Seconds())
+		}
+	case events > 0:
+		m.events.WithLabelValues("*").Observe((took / time.Duration(events)).Seconds())
+	}
+	for _, e := range effects {
+		m.emitted(e)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.beatAt = time.Now()
+	m.depths = machine.Depths()
+	m.cache["nodes"] = machine.State().NumNodes()
+	clear(m.arrivals)
+	machine.Arrivals(func(p queue.Pool, c queue.Cause, n uint64) { m.arrivals[arrival{p.String(), c.String()}] += n })
+}
+
+// decided is 1 for an effect that a decision ended with, and 0 for one that
+// repeats an older decision or follows from something else.
+func decided(e scheduling.Effect) int {
+	switch e := e.(type) {
+	case scheduling.Bind:
+		return once(e.Again)
+	case scheduling.Reject:
+		return once(e.Again)
+	}
+	return 0
+}
+
+func once(again bool) int {
+	if again {
+		return 0
+	}
+	return 1
+}
+
+// emitted counts an effect when it is asked for.
+func (m *metrics) emitted(e scheduling.Effect) {
+	switch e := e.(type) {
+	case scheduling.Bind:
+		m.binding.Add(1)
+	case scheduling.Reject:
+		if e.Again {
+			return
+		}
+		m.attempt(rejection(e.Summary), e.Pod.Spec.SchedulerName, 0)
+		if p := e.Summary.Preemption; p != nil && p.Tried != decision.NotTried {
+			m.preemptions.Inc()
+		}
+	}
+}
+
+// rejection is kube-scheduler's word for an attempt without a node.
+func rejection(s *decision.Summary) string {
+	if s.Outcome == decision.Errored {
+		return "error"
+	}
+	return "unschedulable"
+}
+
+func (m *metrics) attempt(result, profile string, more time.Duration) {
+	m.attempts.WithLabelValues(result, profile).Inc()
+	m.duration.WithLabelValues(result, profile).Observe((time.Duration(m.perDecision.Load()) + more).Seconds())
+}
+
+// carriedOut takes in an effect that was carried out.
+func (m *metrics) carriedOut(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
+	status := "Success"
+	if o.Result != scheduling.Done {
+		status = "Error"
+	}
+	switch e := e.(type) {
+	case scheduling.Bind:
+		m.binding.Add(-1)
+		m.points.WithLabelValues("Bind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
+		if o.Result == scheduling.Done {
+			m.bound(e, took)
+		}
+	case scheduling.Prepare:
+		m.points.WithLabelValues("PreBind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
+	case scheduling.Preempt:
+		switch o.Result {
+		case scheduling.Done:
+			m.victims.Observe(float64(len(e.Plan.Victims)))
+		case scheduling.Refused:
+			m.refused.Inc()
+		}
+	}
+}
+
+// bound takes in a pod that has its node.
+func (m *metrics) bound(b scheduling.Bind, took time.Duration) {
+	m.attempt("scheduled", b.Pod.Spec.SchedulerName, took)
+	m.tries.Observe(float64(b.Attempt))
+	label := "15+"
+	if b.Attempt < 15 {
+		label = strconv.Itoa(b.Attempt)
+	}
+	m.sli.WithLabelValues(label).Observe(time.Since(b.First).Seconds())
+}
