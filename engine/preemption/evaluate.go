@@ -179,10 +179,7 @@ func (e *reference) try(node string) (Candidate, decision.Verdict, error) {
 		back := slices.DeleteFunc(slices.Clone(gone), func(q *model.Pod) bool { return q == p })
 		ports.join(p)
 		v, err := e.trial.Without(node, back, ports)
-		if err != nil {
-			return Candidate{}, v, err
-		}
-		if v.Code == decision.Fits {
+		if err == nil && v.Code == decision.Fits { // who cannot be judged to fit goes, as upstream
 			gone = back
 			continue
 		}
