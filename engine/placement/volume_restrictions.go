@@ -44,7 +44,7 @@ func (a *attempt) volumeRestrictions() compiled {
 				}
 			}
 		}
-		if inUse+uses(exclusive, st.added)-uses(exclusive, st.removed) > 0 {
+		if inUse+usages(exclusive, st.added)-usages(exclusive, st.removed) > 0 {
 			why := decision.Reason{Why: decision.WhyReadWriteOncePod, Subject: exclusive[0]}
 			for _, claim := range exclusive {
 				if user := a.userOf(claim, st); user != nil {
@@ -58,11 +58,11 @@ func (a *attempt) volumeRestrictions() compiled {
 	}}
 }
 
-// uses is how often pods that come or go on trial use the claims. As upstream a claim
+// usages is how often pods that come or go on trial use the claims. As upstream a claim
 // in use counts once, however many use it, and each of these that goes takes one
 // off; they can be several only where they were put beside each other by hand. As
 // upstream, too, claims are told apart by their names alone here.
-func uses(claims []string, pods []*model.Pod) (n int) {
+func usages(claims []string, pods []*model.Pod) (n int) {
 	for _, p := range pods {
 		for i := range p.Spec.Claims {
 			c := &p.Spec.Claims[i]
