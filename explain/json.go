@@ -7,11 +7,30 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// JSON is a decision in the schema of the recorded vectors (`expect` of
-// conformance/scheduling), with free fields besides: pod, choice, revision,
-// node and the numbers of each reason.
-func JSON(rec *decision.Record, node string) ([]byte, error) {
-	return json.MarshalIndent(view(rec, node), "", "  ")
+// JSON is an answer in the schema of the recorded vectors (`expect` of
+// conformance/scheduling), with free fields besides: pod, choice, node, the numbers of
+// each reason, and what is said in answerView.
+func (a *Answer) JSON() ([]byte, error) {
+	v := answerView{recordView: view(a.Record, a.Node), Nominated: a.Nominated, Leaving: keys(a.Leaving)}
+	waiting := a.Node == "" && (a.Record.Outcome == decision.Infeasible || a.Record.Outcome == decision.Gated)
+	if waiting {
+		for _, w := range Wakes(a.Record.Rejectors) {
+			v.Wakes = append(v.Wakes, wakeView{w.Rule.String(), w.When})
+		}
+	}
+	if p := a.Preemption; p != nil {
+		v.Preemption = &preemptionView{Tried: triedNames[p.Tried], Node: p.Node, Victims: keys(p.Victims), Violations: p.Violations, Error: p.Error}
+	}
+	if a.Remedies != nil {
+		v.Remedies, v.Tried = []remedyView{}, &a.Remedies.Trials
+		for i := range a.Remedies.Remedies {
+			v.Remedies = append(v.Remedies, remedyOf(a.Pod, &a.Remedies.Remedies[i]))
+		}
+		for i := range a.Remedies.Empty {
+			v.Empty = append(v.Empty, nodeOf(&a.Remedies.Empty[i]))
+		}
+	}
+	return json.MarshalIndent(v, "", "  ")
 }
 
 type recordView struct {

@@ -1,38 +1,78 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
 )
 
-// How much a text shows before it says "and N more".
-const (
-	maxWhys  = 6  // different reasons under a rule
-	maxNames = 6  // nodes with one reason
-	maxRows  = 10 // nodes of the score table
-)
-
-// Pod writes a decision for a person: what came of it, then per rule which nodes
-// it rejected and by how much, nearest misses first, then the scores. node is
-// where the pod is bound, empty while it waits.
-func Pod(w io.Writer, rec *decision.Record, node string) error {
+// Text writes an answer for a person: what came of it, then per rule which nodes
+// it rejects and by how much, nearest misses first, what the pod waits for and what
+// would let it fit, then the scores. With all, every rejected node is named.
+func (a *Answer) Text(w io.Writer, all bool) error {
+	rec := a.Record
 	var b strings.Builder
 	b.WriteString("pod " + rec.Pod)
-	if node != "" {
-		b.WriteString(", bound to " + node)
+	if a.Node != "" {
+		b.WriteString(", bound to " + a.Node)
 	}
 	b.WriteString("\n")
 	b.WriteString(headline(rec) + "\n")
-	rejections(&b, rec)
-	scores(&b, rec, node)
+	nomination(&b, a)
+	rejections(&b, rec.Nodes, all)
+	if a.Node == "" && (rec.Outcome == decision.Infeasible || rec.Outcome == decision.Gated) {
+		room(&b, a.Preemption)
+		waits(&b, rec.Rejectors)
+		remedies(&b, a)
+	}
+	scores(&b, rec, a.Node)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// nomination says that room is being made for the pod.
+func nomination(b *strings.Builder, a *Answer) {
+	switch {
+	case a.Nominated == "":
+	case len(a.Leaving) == 0:
+		fmt.Fprintf(b, "nominated to %s\n", a.Nominated)
+	default:
+		fmt.Fprintf(b, "nominated to %s, waits there for %s to be gone\n", a.Nominated, and(keys(a.Leaving)))
+	}
+}
+
+// room says what came of looking for pods to preempt.
+func room(b *strings.Builder, p *decision.Preemption) {
+	if p == nil {
+		return
+	}
+	switch p.Tried {
+	case decision.Nominated:
+		fmt.Fprintf(b, "\nIt can make room for itself: it preempts %s on %s", and(keys(p.Victims)), p.Node)
+		if p.Violations > 0 {
+			fmt.Fprintf(b, ", past a disruption budget for %d of them", p.Violations)
+		}
+		b.WriteString("\n")
+	case decision.WaitsFor:
+		b.WriteString("\nIt has preempted; victims are still leaving its nominated node\n")
+	case decision.NeverMay:
+		b.WriteString("\nIt must not preempt (preemptionPolicy: Never)\n")
+	case decision.NoneHelps:
+		b.WriteString("\nPreempting less important pods helps on no node\n")
+	case decision.TriedError:
+		b.WriteString("\nPreemption fails: " + p.Error + "\n")
+	}
+}
+
+func keys(pods []*model.Pod) []string {
+	out := make([]string, len(pods))
+	for i, p := range pods {
+		out[i] = p.Key()
+	}
+	return out
 }
 
 // headline is the outcome in a line.
@@ -67,167 +107,4 @@ func headline(rec *decision.Record) string {
 		return fmt.Sprintf("unschedulable: fits 0 of %d nodes", len(rec.Nodes))
 	}
 	return fmt.Sprintf("fits %d of %d nodes, best %s", fit, len(rec.Nodes), rec.Choice)
-}
-
-// group is nodes rejected by one rule for the same words.
-type group struct {
-	words string
-	nodes []string
-	near  float64
-}
-
-func rejections(b *strings.Builder, rec *decision.Record) {
-	byRule := map[decision.Rule][]group{}
-	count := map[decision.Rule]int{}
-	var rules []decision.Rule
-	for i := range rec.Nodes {
-		n := &rec.Nodes[i]
-		if n.Verdict.Fits() {
-			continue
-		}
-		rule := n.Verdict.Rule
-		if count[rule]++; count[rule] == 1 {
-			rules = append(rules, rule)
-		}
-		words := verdictWords(&n.Verdict)
-		gs := byRule[rule]
-		j := slices.IndexFunc(gs, func(g group) bool { return g.words == words })
-		if j < 0 {
-			j = len(gs)
-			gs = append(gs, group{words: words, near: shortage(&n.Verdict)})
-		}
-		gs[j].nodes = append(gs[j].nodes, n.Name)
-		byRule[rule] = gs
-	}
-	slices.Sort(rules)
-	for _, rule := range rules {
-		gs := byRule[rule]
-		slices.SortStableFunc(gs, func(a, b group) int {
-			return cmp.Or(cmp.Compare(a.near, b.near), len(b.nodes)-len(a.nodes), cmp.Compare(a.nodes[0], b.nodes[0]))
-		})
-		fmt.Fprintf(b, "\n%s rejects %s\n", ruleWord(rule), nodesWord(count[rule]))
-		for i, g := range gs {
-			if i == maxWhys {
-				rest := 0
-				for _, g := range gs[i:] {
-					rest += len(g.nodes)
-				}
-				fmt.Fprintf(b, "  and %s for %d more reasons (-o json has all)\n", nodesWord(rest), len(gs)-i)
-				break
-			}
-			fmt.Fprintf(b, "  %s: %s\n", names(g.nodes), g.words)
-		}
-	}
-}
-
-func ruleWord(r decision.Rule) string {
-	if r == decision.PreFilterResult {
-		return "The pod's own choice of nodes"
-	}
-	return r.String()
-}
-
-func verdictWords(v *decision.Verdict) string {
-	if v.Rule == decision.PreFilterResult {
-		return "not among the nodes that it names"
-	}
-	words := make([]string, len(v.Reasons))
-	for i := range v.Reasons {
-		words[i] = Why(&v.Reasons[i])
-	}
-	return strings.Join(words, "; ")
-}
-
-func names(nodes []string) string {
-	if len(nodes) <= maxNames {
-		return strings.Join(nodes, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(nodes[:maxNames], ", "), len(nodes)-maxNames)
-}
-
-func nodesWord(n int) string {
-	if n == 1 {
-		return "1 node"
-	}
-	return fmt.Sprintf("%d nodes", n)
-}
-
-// scores is the table of the best nodes, and of the one that the pod is on.
-func scores(b *strings.Builder, rec *decision.Record, node string) {
-	var rows []*decision.NodeRecord
-	var rules []decision.Rule
-	for i := range rec.Nodes {
-		n := &rec.Nodes[i]
-		if !n.Verdict.Fits() {
-			continue
-		}
-		rows = append(rows, n)
-		for _, s := range n.Scores {
-			if !slices.Contains(rules, s.Rule) {
-				rules = append(rules, s.Rule)
-			}
-		}
-	}
-	if len(rows) == 0 || len(rules) == 0 {
-		return
-	}
-	slices.Sort(rules)
-	slices.SortStableFunc(rows, func(x, y *decision.NodeRecord) int {
-		return cmp.Or(cmp.Compare(y.Total, x.Total), first(y.Name == rec.Choice, x.Name == rec.Choice), cmp.Compare(x.Name, y.Name))
-	})
-	b.WriteString("\n")
-	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprint(t, "NODE\tTOTAL")
-	for _, r := range rules {
-		fmt.Fprint(t, "\t"+r.String())
-	}
-	fmt.Fprintln(t)
-	left := 0
-	for i, n := range rows {
-		if i >= maxRows && n.Name != node {
-			left++
-			continue
-		}
-		row(t, n, rules, rec.Choice, node)
-	}
-	_ = t.Flush()
-	if left > 0 {
-		fmt.Fprintf(b, "and %s with less\n", nodesWord(left))
-	}
-	b.WriteString("* best")
-	if len(rec.Top) > 1 {
-		fmt.Fprintf(b, "; %d nodes have the same total, the seed decides among them", len(rec.Top))
-	}
-	b.WriteString("\n")
-}
-
-func first(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-func row(w io.Writer, n *decision.NodeRecord, rules []decision.Rule, choice, node string) {
-	mark := ""
-	if n.Name == choice {
-		mark = " *"
-	}
-	if n.Name == node {
-		mark += " (here)"
-	}
-	fmt.Fprintf(w, "%s%s\t%d", n.Name, mark, n.Total)
-	for _, r := range rules {
-		points := int64(0)
-		for _, s := range n.Scores {
-			if s.Rule == r {
-				points = s.Points
-			}
-		}
-		fmt.Fprintf(w, "\t%d", points)
-	}
-	fmt.Fprintln(w)
 }

@@ -17,7 +17,7 @@ func short(node string, want, used, have int64) decision.NodeRecord {
 func text(t *testing.T, rec *decision.Record, node string) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Pod(&b, rec, node); err != nil {
+	if err := (&Answer{Record: rec, Node: node}).Text(&b, false); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -36,11 +36,12 @@ TaintToleration rejects 1 node
   n9: node(s) had untolerated taint(s) (gpu=true:NoSchedule)
 
 NodeResourcesFit rejects 3 nodes
-  n7: needs 300m more cpu (requests 500m, free 200m)
-  n1: needs 400m more cpu (requests 500m, free 100m)
+  2 nodes: need 300m to 400m more cpu (requests 500m)
+    n7: needs 300m more cpu (requests 500m, free 200m)
+    n1: needs 400m more cpu (requests 500m, free 100m)
   n8: cpu can never fit: requests 9, the node has 4 in all
 `
-	if got := text(t, rec, ""); got != want {
+	if got, _, _ := strings.Cut(text(t, rec, ""), "\nIt is tried"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -60,10 +61,14 @@ func TestManyNodesAreSummedUp(t *testing.T) {
 		rec.Nodes = append(rec.Nodes, short(fmt.Sprintf("m%02d", i), 1000, int64(i+1), 1000))
 	}
 	got = text(t, rec, "")
-	for _, want := range []string{"rejects 60 nodes", "and 54 nodes for 15 more reasons (-o json has all)"} {
+	for _, want := range []string{"rejects 60 nodes", "20 nodes: need 1m to 20m more cpu (requests 1)", "    m02: needs 3m", "and 17 more, further from it"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
+	}
+	var b strings.Builder
+	if err := (&Answer{Record: rec}).Text(&b, true); err != nil || !strings.Contains(b.String(), "    m19: needs 20m") || strings.Contains(b.String(), "more,") {
+		t.Errorf("%v: not all nodes are in\n%s", err, b.String())
 	}
 }
 
@@ -97,7 +102,7 @@ func TestAmountsReadAsPeopleWriteThem(t *testing.T) {
 func TestJSONHasTheSchemaOfTheVectors(t *testing.T) {
 	rec := &decision.Record{Pod: "a/b", Outcome: decision.Scheduled, Choice: "n", Top: []string{"n"}, Nodes: []decision.NodeRecord{
 		short("m", 500, 0, 400), {Name: "n", Total: 0, Scores: []decision.Score{{Rule: decision.ImageLocality}}}}}
-	data, err := JSON(rec, "")
+	data, err := (&Answer{Record: rec}).JSON()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/feed"
 	"github.com/berthproject/berth/internal/intake"
@@ -35,12 +36,18 @@ func explainCommand() *cobra.Command {
 func explainPodCommand() *cobra.Command {
 	var dumps, configs []string
 	var kubeconfig, output string
+	var nodes bool
 	cmd := &cobra.Command{
 		Use:   "pod NAMESPACE/NAME",
-		Short: "Say per node why a pod fits or not, with numbers, and the scores",
+		Short: "Say why a pod waits and what would let it fit, or how its node was chosen",
 		Long: `Decides about the pod anew, with all filters and scores, on the cluster as it is now
-or as dumps (-f) describe it. A bound pod is judged as if it were not yet bound.`,
+or as dumps (-f) describe it. Of a pod that fits nowhere it says which rule
+refuses which nodes and by how much, what makes the scheduler try it again, whom it
+could preempt, and the smallest changes that let it fit; each of these was tried on
+a copy of the cluster. A bound pod is judged as if it were not yet bound.
+Exits with 0 whatever the answer, with 1 when there is none.`,
 		Example: `  berth explain pod default/web-1
+  berth explain pod web-1 --nodes
   berth explain pod web-1 -o json
   kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns -A -o yaml > dump.yaml
   berth explain pod default/web-1 -f dump.yaml`,
@@ -66,12 +73,13 @@ or as dumps (-f) describe it. A bound pod is judged as if it were not yet bound.
 			if err != nil {
 				return err
 			}
-			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, output)
+			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, output, nodes)
 		},
 	}
 	cmd.Flags().StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
 	configFlag(cmd.Flags(), &configs)
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the default cluster's")
+	cmd.Flags().BoolVar(&nodes, "nodes", false, "name every node that refuses the pod, with its numbers")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }
@@ -101,12 +109,8 @@ func clusterObjects(ctx context.Context, kubeconfig string, dumps []string, name
 	return objects, nil
 }
 
-func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, output string) error {
-	var schedulers []string
-	for _, c := range settings.profiles() {
-		schedulers = append(schedulers, c.Name)
-	}
-	state, pods, _ := intake.New().Snapshot(objects, schedulers...)
+func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, output string, nodes bool) error {
+	state, pods := snapshot(settings, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
 	if i < 0 {
 		return fmt.Errorf("pod %s: not found among %d pods (name it NAMESPACE/NAME)", name, len(pods))
@@ -115,28 +119,30 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, 
 	if err != nil {
 		return err
 	}
-	pod, node := unbound(state, pods[i])
-	rec := placement.Evaluate(state, profile, settings.berth.Scheduler.Seed, pod)
+	answer := explain.Ask(state, profile, settings.berth.Scheduler.Seed, preemption.Defaults(), pods[i], false)
 	if output == "json" {
-		data, err := explain.JSON(rec, node)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append(data, '\n'))
-		return err
+		return printJSON(w, answer.JSON)
 	}
-	return explain.Pod(w, rec, node)
+	return answer.Text(w, nodes)
 }
 
-// unbound takes a bound pod off its node, and says which node that was.
-func unbound(state *cluster.State, p *model.Pod) (*model.Pod, string) {
-	if p.NodeName == "" {
-		return p, ""
+// snapshot is the cluster that objects describe, as the configured scheduler sees it.
+func snapshot(settings settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
+	var schedulers []string
+	for _, c := range settings.profiles() {
+		schedulers = append(schedulers, c.Name)
 	}
-	state.RemovePod(p.UID)
-	free := *p
-	free.NodeName, free.Phase = "", model.Pending
-	return &free, p.NodeName
+	state, pods, _ := intake.New().Snapshot(objects, schedulers...)
+	return state, pods
+}
+
+func printJSON(w io.Writer, of func() ([]byte, error)) error {
+	data, err := of()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(data, '\n'))
+	return err
 }
 
 func profileOf(settings settings, p *model.Pod) (*placement.Profile, error) {

@@ -15,7 +15,7 @@ const (
 	FreeResource       Kind = iota // Amount of the resource Key, on Node
 	RemovePod                      // Pod; on Node
 	Uncordon                       // Node
-	SetLabel                       // Key=Value on Node
+	SetLabel                       // Key=Value on Node, where it is Old; empty: not there
 	RemoveLabel                    // Key on Node
 	RemoveTaint                    // Taint, on Node
 	AddNode                        // like Node, empty, of Size; Larger than that one if it must be
@@ -62,6 +62,7 @@ type Change struct {
 	Node       string
 	Pod        *model.Pod // as it is counted
 	Key, Value string
+	Old        string
 	Amount     int64 // thousandths of a core, bytes, counts
 	Index      int
 	Taint      model.Taint

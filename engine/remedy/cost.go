@@ -37,6 +37,10 @@ func (f *finder) cost(c *Change) int64 {
 		if !Preemptible(f.pod, c.Pod) {
 			n += 8000
 		}
+	case SetLabel:
+		if c.Old != "" {
+			n += 800
+		}
 	case RemoveTaint:
 		if OfNodeState(c.Taint.Key) {
 			n += 1500

@@ -48,7 +48,7 @@ func (f *finder) selector(t *trial, n *model.Node, r *decision.Reason) [][]Chang
 	possible := true
 	for _, l := range spec.NodeSelector.Labels {
 		if v, has := n.Labels.Get(l.Key); !has || v != l.Value {
-			set = append(set, Change{Kind: SetLabel, Node: n.Name, Key: l.Key, Value: l.Value})
+			set = append(set, Change{Kind: SetLabel, Node: n.Name, Key: l.Key, Value: l.Value, Old: v})
 			possible = possible && (!has || !standard(l.Key))
 		}
 	}
@@ -101,8 +101,8 @@ func terms(list []model.NodeTerm, n *model.Node) [][]Change {
 
 // meet is the label that a node needs, or must lose, to meet a requirement.
 func meet(r *model.Requirement, n *model.Node) (Change, bool) {
-	_, has := n.Labels.Get(r.Key)
-	c := Change{Kind: SetLabel, Node: n.Name, Key: r.Key}
+	old, has := n.Labels.Get(r.Key)
+	c := Change{Kind: SetLabel, Node: n.Name, Key: r.Key, Old: old}
 	if has && standard(r.Key) {
 		return c, false
 	}

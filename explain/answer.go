@@ -1,0 +1,71 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/remedy"
+)
+
+// Answer is all there is to say about where a pod can run.
+type Answer struct {
+	Record *decision.Record
+	Pod    *model.Pod // as it was judged: unbound
+	Node   string     // where it is bound; empty while it waits
+	// Nominated is the node that room is being made on for the pod, and Leaving who must leave
+	// there first.
+	Nominated string
+	Leaving   []*model.Pod
+	// Preemption is what looking for victims would come to; nil for a pod that fits,
+	// is bound or is held back.
+	Preemption *decision.Preemption
+	// Remedies are for a pod that waits and fits nowhere; nil otherwise.
+	Remedies *remedy.Result
+}
+
+// Ask works out the answer. A bound pod is judged as if it were not bound, and the state is
+// without it afterwards; nothing else of the state changes. With brief nobody looks
+// for victims and remedies.
+func Ask(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Options, pod *model.Pod, brief bool) *Answer {
+	a := &Answer{Pod: pod, Node: pod.NodeName}
+	if pod.NodeName != "" {
+		s.RemovePod(pod.UID)
+		free := *pod
+		free.NodeName, free.Nominated, free.Phase = "", "", model.Pending
+		a.Pod = &free
+	} else if id, ok := s.NodeID(pod.Nominated); ok {
+		a.Nominated, a.Leaving = pod.Nominated, leaving(s.Node(id).Pods, pod)
+	}
+	a.Record = placement.Evaluate(s, p, seed, a.Pod)
+	if brief || a.Node != "" {
+		return a
+	}
+	switch a.Record.Outcome {
+	case decision.Infeasible:
+		a.Preemption = &preemption.Evaluate(s, p, seed, o, a.Pod, a.Record).Preemption
+		a.Remedies = remedy.Find(s, p, seed, a.Pod, a.Record, remedy.Options{})
+	case decision.Gated:
+		a.Remedies = remedy.Find(s, p, seed, a.Pod, a.Record, remedy.Options{})
+	}
+	return a
+}
+
+// leaving are the less important pods of a node that are on their way out, the most
+// important first.
+func leaving(pods []*model.Pod, pod *model.Pod) []*model.Pod {
+	var out []*model.Pod
+	for _, p := range pods {
+		if p.Deleting && p.Spec.Priority < pod.Spec.Priority {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *model.Pod) int {
+		return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), cmp.Compare(a.Key(), b.Key()))
+	})
+	return out
+}

@@ -1,0 +1,83 @@
+package explain
+
+import (
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/remedy"
+)
+
+// answerView is a decision with what follows from it. The names of fields are
+// stable.
+type answerView struct {
+	*recordView
+	Nominated  string          `json:"nominatedNode,omitempty"`
+	Leaving    []string        `json:"waitsForVictims,omitempty"`
+	Wakes      []wakeView      `json:"wakes,omitempty"`
+	Preemption *preemptionView `json:"preemption,omitempty"`
+	Remedies   []remedyView    `json:"remedies,omitempty"` // cheapest first
+	Tried      *int            `json:"remediesTried,omitempty"`
+	Empty      []nodeView      `json:"emptyNodes,omitempty"` // only where it fits none even if nothing ran there
+}
+
+type wakeView struct {
+	Plugin string   `json:"plugin"`
+	When   []string `json:"when,omitempty"`
+}
+
+type preemptionView struct {
+	Tried      string   `json:"outcome"`
+	Node       string   `json:"node,omitempty"`
+	Victims    []string `json:"victims,omitempty"`
+	Violations int      `json:"pdbViolations,omitempty"`
+	Error      string   `json:"error,omitempty"`
+}
+
+var triedNames = map[decision.Tried]string{
+	decision.NotTried: "notTried", decision.NeverMay: "never", decision.WaitsFor: "waitsForVictims",
+	decision.NoneHelps: "noneHelps", decision.Nominated: "nominated", decision.TriedError: "error",
+}
+
+type remedyView struct {
+	Words   string       `json:"words"`
+	Node    string       `json:"node"` // where the pod would go
+	Cost    int64        `json:"cost"`
+	Changes []changeView `json:"changes"`
+}
+
+// changeView has those fields set that the kind of change uses; see engine/remedy.
+type changeView struct {
+	Kind       string            `json:"kind"`
+	Node       string            `json:"node,omitempty"`
+	Pod        string            `json:"pod,omitempty"`
+	Priority   *int32            `json:"priority,omitempty"`
+	Preempts   bool              `json:"preemptible,omitempty"`
+	Key        string            `json:"key,omitempty"`
+	Value      string            `json:"value,omitempty"`
+	Amount     int64             `json:"amount,omitempty"` // thousandths of a core, bytes, counts; the number of a term
+	Constraint int               `json:"constraint,omitempty"`
+	Taint      string            `json:"taint,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+}
+
+func remedyOf(pod *model.Pod, r *remedy.Remedy) remedyView {
+	v := remedyView{Words: Remedy(pod, r), Node: r.Node, Cost: r.Cost}
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		w := changeView{Kind: c.Kind.String(), Node: c.Node, Key: c.Key, Value: c.Value, Amount: c.Amount, Constraint: c.Index}
+		if c.Pod != nil {
+			priority := c.Pod.Spec.Priority
+			w.Pod, w.Priority, w.Preempts = c.Pod.Key(), &priority, remedy.Preemptible(pod, c.Pod)
+		}
+		if c.Taint.Key != "" {
+			w.Taint = taintWords(&c.Taint)
+		}
+		for _, l := range c.Labels {
+			if w.Labels == nil {
+				w.Labels = map[string]string{}
+			}
+			w.Labels[l.Key] = l.Value
+		}
+		v.Changes = append(v.Changes, w)
+	}
+	return v
+}

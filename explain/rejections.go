@@ -1,0 +1,87 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// How much a text shows before it says "and N more".
+const (
+	maxGroups  = 8 // groups under a rule
+	maxNames   = 6 // nodes with one reason
+	maxNearest = 3 // nodes of a group with numbers of their own
+)
+
+// rejections writes per rule which nodes it refuses, grouped, the nearest misses
+// first; with all, every node.
+func rejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) {
+	gs := groups(nodes)
+	for i := 0; i < len(gs); {
+		end, count := i, 0
+		for ; end < len(gs) && gs[end].rule == gs[i].rule; end++ {
+			count += len(gs[end].records)
+		}
+		fmt.Fprintf(b, "\n%s rejects %s\n", ruleWord(gs[i].rule), nodesWord(count))
+		shown := end
+		if !all && end-i > maxGroups {
+			shown = i + maxGroups
+		}
+		rest := count
+		for k := i; k < shown; k++ {
+			rest -= len(gs[k].records)
+			gs[k].write(b, all)
+		}
+		if rest > 0 {
+			fmt.Fprintf(b, "  and %s for %d more reasons (--nodes shows all)\n", nodesWord(rest), end-shown)
+		}
+		i = end
+	}
+}
+
+// write writes a group: one line if all nodes are told the same, else a sum and the
+// nearest nodes.
+func (g *group) write(b *strings.Builder, all bool) {
+	names := make([]string, len(g.records))
+	for i, n := range g.records {
+		names[i] = n.Name
+	}
+	if len(names) == 1 || g.alike() && !all {
+		fmt.Fprintf(b, "  %s: %s\n", few(names, maxNames), g.words())
+		return
+	}
+	fmt.Fprintf(b, "  %s: %s\n", nodesWord(len(names)), g.words())
+	for i, n := range g.records {
+		if !all && i == maxNearest && len(names) > maxNearest+1 {
+			fmt.Fprintf(b, "    and %d more, further from it (--nodes shows all)\n", len(names)-maxNearest)
+			break
+		}
+		fmt.Fprintf(b, "    %s: %s\n", n.Name, verdictWords(&n.Verdict))
+	}
+}
+
+func ruleWord(r decision.Rule) string {
+	if r == decision.PreFilterResult {
+		return "The pod's own choice of nodes"
+	}
+	return r.String()
+}
+
+func verdictWords(v *decision.Verdict) string {
+	if v.Rule == decision.PreFilterResult {
+		return "not among the nodes that it names"
+	}
+	words := make([]string, len(v.Reasons))
+	for i := range v.Reasons {
+		words[i] = Why(&v.Reasons[i])
+	}
+	return strings.Join(words, "; ")
+}
+
+func nodesWord(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}
