@@ -1,0 +1,84 @@
+package scenarios
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/script"
+)
+
+var rewrite = flag.Bool("rewrite", false, "record the timelines anew")
+
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios found (%v)", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(file, ".txt"), func(t *testing.T) { play(t, file) })
+	}
+}
+
+func play(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := script.Parse(file, string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := sim.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := s.Run(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := result.Err(); err != nil {
+		t.Error(err)
+	}
+	if s.Expectations() == 0 {
+		t.Errorf("%s expects nothing", file)
+	}
+	var lines []string
+	for _, l := range result.Timeline {
+		lines = append(lines, strings.TrimRight(l.String(), " "))
+	}
+	if *rewrite {
+		record(t, s, lines)
+		return
+	}
+	if !slices.Equal(lines, s.Recorded) {
+		t.Errorf("the timeline is not as recorded (go test ./scenarios -rewrite records it):\n%s", difference(s.Recorded, lines))
+	}
+}
+
+// difference shows the first line that differs.
+func difference(want, got []string) string {
+	for i := range max(len(want), len(got)) {
+		line := func(list []string) string {
+			if i < len(list) {
+				return list[i]
+			}
+			return "(end)"
+		}
+		if line(want) != line(got) {
+			return "- " + line(want) + "\n+ " + line(got)
+		}
+	}
+	return ""
+}
+
+func record(t *testing.T, s *script.Scenario, lines []string) {
+	text := strings.Join(s.Lines, "\n") + "\n" + script.Separator + "\n" + strings.Join(lines, "\n") + "\n"
+	if err := os.WriteFile(s.File, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

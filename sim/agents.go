@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// agents are the actors on the nodes: each runs the lives of its node's pods.
+// Their containers live apart (processes), and go on when an agent is killed.
+type agents struct {
+	w         *World
+	r         *reader
+	down      map[string]bool // nodes whose agent is dead
+	pods      map[types.UID]*agentPod
+	processes processes
+}
+
+type agentPod struct {
+	object  *corev1.Pod // as seen last
+	life    *podlife.Life
+	alarm   int // only the latest wake counts
+	gone    bool
+	writing bool
+	dirty   bool
+}
+
+// retryDelay is how long a failed write waits.
+const retryDelay = 500 * time.Millisecond
+
+func newAgents(w *World) *agents {
+	a := &agents{w: w, down: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}}}
+	a.processes.report = func(uid types.UID, e podlife.Event) {
+		if p := a.pods[uid]; p != nil {
+			a.step(p, e)
+		}
+	}
+	a.r = w.newReader("agents", store.Pods)
+	a.r.wants = func(c store.Change) bool {
+		p, _ := c.Object().(*corev1.Pod)
+		return p.Spec.NodeName != ""
+	}
+	a.r.see = func(c store.Change) {
+		p, _ := c.Object().(*corev1.Pod)
+		a.changed(p, c.New == nil)
+	}
+	a.r.replace = func(_ store.Kind, list []store.Object) {
+		there := map[types.UID]bool{}
+		for _, o := range list {
+			if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
+				there[p.UID] = true
+				a.changed(p, false)
+			}
+		}
+		for _, uid := range sortedKeys(a.pods) {
+			if p := a.pods[uid]; !there[uid] {
+				a.changed(p.object, true)
+			}
+		}
+	}
+	a.r.begin()
+	return a
+}
+
+// KillAgent ends the agent of a node: its pods run on, and nobody ends them.
+func (w *World) KillAgent(node string) {
+	a := w.agents
+	a.down[node] = true
+	for _, uid := range sortedKeys(a.pods) {
+		if a.pods[uid].object.Spec.NodeName == node {
+			delete(a.pods, uid)
+		}
+	}
+}
+
+// StartAgent begins anew from a list.
+func (w *World) StartAgent(node string) {
+	a := w.agents
+	if !a.down[node] {
+		return
+	}
+	delete(a.down, node)
+	w.after(w.o.Latency, func() {
+		for _, o := range slices.Clone(w.api.List(store.Pods)) {
+			if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName == node {
+				a.changed(p, false)
+			}
+		}
+	})
+}
+
+// changed takes in a pod of a node.
+func (a *agents) changed(object *corev1.Pod, gone bool) {
+	if a.down[object.Spec.NodeName] {
+		if gone {
+			a.processes.forget(object)
+		}
+		return
+	}
+	p := a.pods[object.UID]
+	if gone {
+		a.processes.forget(object)
+		delete(a.pods, object.UID)
+		return
+	}
+	if p == nil {
+		p = a.admit(object)
+		a.pods[object.UID] = p
+	}
+	if !older(object, p.object) {
+		p.object = object
+	}
+	var events []podlife.Event
+	if object.DeletionTimestamp != nil {
+		grace := max(object.DeletionTimestamp.Sub(a.w.now), 0)
+		events = append(events, podlife.Delete{Grace: grace})
+	}
+	a.step(p, events...)
+}
+
+// older says that a was written before b.
+func older(a, b *corev1.Pod) bool {
+	return len(a.ResourceVersion) < len(b.ResourceVersion) || len(a.ResourceVersion) == len(b.ResourceVersion) && a.ResourceVersion < b.ResourceVersion
+}
+
+// admit takes up a pod: a new life, or the one that its status tells of.
+func (a *agents) admit(object *corev1.Pod) *agentPod {
+	spec := lifeSpec(&object.Spec)
+	was := lifeStatuses(&object.Status)
+	if len(was) == 0 && object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed {
+		return &agentPod{object: object, life: podlife.New(spec)}
+	}
+	p := &agentPod{object: object, life: podlife.Resume(spec, lifePhase(object.Status.Phase), was)}
+	for _, s := range was {
+		if s.State == podlife.Up {
+			a.processes.resume(object, s.Name)
+		}
+	}
+	return p
+}
+
+// step asks the pod's life what to do and does it.
+func (a *agents) step(p *agentPod, events ...podlife.Event) {
+	if p.gone {
+		return
+	}
+	effects, wake := p.life.Step(a.w.now, events...)
+	for _, e := range effects {
+		switch e := e.(type) {
+		case podlife.Start:
+			a.processes.start(p.object, e.Container)
+		case podlife.Stop:
+			a.processes.stop(p.object, e.Container)
+		case podlife.Kill:
+			a.processes.end(p.object, e.Container, codeKill)
+		case podlife.Gone:
+			p.gone = true
+		}
+	}
+	p.alarm++
+	if alarm := p.alarm; !wake.IsZero() {
+		a.w.at(wake, func() {
+			if p.alarm == alarm && a.pods[p.object.UID] == p {
+				a.step(p)
+			}
+		})
+	}
+	a.write(p)
+}
+
+// write reports the pod's status, and then its end, a latency later.
+func (a *agents) write(p *agentPod) {
+	p.dirty = true
+	if p.writing {
+		return
+	}
+	status, news := statusOf(a.w, p)
+	if !news && !p.gone {
+		p.dirty = false
+		return
+	}
+	p.writing, p.dirty = true, false
+	a.w.after(a.w.o.Latency, func() { a.written(p, status, news) })
+}
+
+// written does the write, unless its agent was killed meanwhile.
+func (a *agents) written(p *agentPod, status corev1.PodStatus, news bool) {
+	p.writing = false
+	if a.pods[p.object.UID] != p {
+		return
+	}
+	key, pre := keyOf(p.object), store.Precondition{UID: string(p.object.UID)}
+	if a.w.faults.happens(a.w.o.Faults.Writes, "write/"+key) {
+		a.w.after(retryDelay, func() {
+			if a.pods[p.object.UID] == p {
+				a.write(p)
+			}
+		})
+		return
+	}
+	if news {
+		err := a.w.api.ChangePod(key, pre, func(o *corev1.Pod) error {
+			keep := o.Status
+			o.Status = status
+			o.Status.NominatedNodeName = keep.NominatedNodeName
+			o.Status.Conditions = merge(keep.Conditions, status.Conditions)
+			return nil
+		})
+		if err == nil {
+			a.told(p.object, &status)
+			if o := a.w.api.Pod(key); o != nil && o.UID == p.object.UID {
+				p.object = o
+			}
+		}
+	}
+	if p.gone {
+		if a.w.api.DeletePod(key, pre, new(int64)) == nil {
+			a.w.tell("agent", "gone", key, key+" is gone from "+p.object.Spec.NodeName)
+		}
+		return
+	}
+	if p.dirty {
+		a.write(p)
+	}
+}
+
+// told puts a pod's new phase into the timeline.
+func (a *agents) told(old *corev1.Pod, status *corev1.PodStatus) {
+	if old.Status.Phase == status.Phase {
+		return
+	}
+	words := map[corev1.PodPhase]string{corev1.PodRunning: "runs", corev1.PodSucceeded: "has succeeded", corev1.PodFailed: "has failed"}
+	if w := words[status.Phase]; w != "" {
+		a.w.tell("agent", string(status.Phase), keyOf(old), keyOf(old)+" "+w+" on "+old.Spec.NodeName)
+	}
+}

@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Complete puts in what an API server, and a node's agent, would have put in, as far as
+// scheduling reads it: names of scheduler and namespace, phases, grace, what is
+// allocatable, a node's host name and its condition Ready.
+func Complete(o store.Object) {
+	switch o := o.(type) {
+	case *corev1.Node:
+		completeNode(o)
+	case *corev1.Pod:
+		completePod(o)
+	}
+}
+
+func completeNode(n *corev1.Node) {
+	if n.Labels[corev1.LabelHostname] == "" {
+		labels := map[string]string{corev1.LabelHostname: n.Name}
+		for k, v := range n.Labels {
+			labels[k] = v
+		}
+		n.Labels = labels
+	}
+	if n.Status.Allocatable == nil {
+		n.Status.Allocatable = n.Status.Capacity
+	}
+	if len(n.Status.Conditions) == 0 {
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	}
+}
+
+func completePod(p *corev1.Pod) {
+	if p.Namespace == "" {
+		p.Namespace = metav1.NamespaceDefault
+	}
+	s := &p.Spec
+	if s.SchedulerName == "" {
+		s.SchedulerName = corev1.DefaultSchedulerName
+	}
+	if s.RestartPolicy == "" {
+		s.RestartPolicy = corev1.RestartPolicyAlways
+	}
+	if s.TerminationGracePeriodSeconds == nil {
+		grace := int64(30)
+		s.TerminationGracePeriodSeconds = &grace
+	}
+	for i := range s.Containers {
+		r := &s.Containers[i].Resources
+		for name, q := range r.Limits {
+			if _, ok := r.Requests[name]; !ok {
+				requests := r.Requests.DeepCopy()
+				if requests == nil {
+					requests = corev1.ResourceList{}
+				}
+				requests[name] = q
+				r.Requests = requests
+			}
+		}
+	}
+	if p.Status.Phase == "" {
+		p.Status.Phase = corev1.PodPending
+	}
+}
+
+// Admit gives a pod the priority of its class, as the API server does when a pod is made,
+// and says of one with gates that it is held.
+func (w *World) Admit(p *corev1.Pod) {
+	if p.Spec.Priority == nil {
+		w.prioritise(p)
+	}
+	if len(p.Spec.SchedulingGates) > 0 && len(p.Status.Conditions) == 0 {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+			Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates",
+			LastTransitionTime: metav1.NewTime(w.now.Truncate(time.Second))}}
+	}
+}
+
+func (w *World) prioritise(p *corev1.Pod) {
+	var priority int32
+	policy := corev1.PreemptLowerPriority
+	for _, o := range w.api.List(store.PriorityClasses) {
+		c, ok := o.(*schedulingv1.PriorityClass)
+		if ok && (c.Name == p.Spec.PriorityClassName || p.Spec.PriorityClassName == "" && c.GlobalDefault) {
+			priority = c.Value
+			if c.PreemptionPolicy != nil {
+				policy = *c.PreemptionPolicy
+			}
+		}
+	}
+	p.Spec.Priority = &priority
+	if p.Spec.PreemptionPolicy == nil {
+		p.Spec.PreemptionPolicy = &policy
+	}
+}

@@ -1,0 +1,49 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// watched are the actors that watch, with what.
+var watched = map[string][]store.Kind{
+	"scheduler": store.Kinds[:], "agents": {store.Pods}, "owners": {store.Pods},
+	"disruption": {store.Pods, store.Budgets}, "volumes": {store.Volumes, store.Claims},
+}
+
+// Readers are the names of the actors that watch.
+func Readers() []string { return sortedKeys(watched) }
+
+// IsReader says whether there is an actor of that name that watches.
+func IsReader(name string) bool { return watched[name] != nil }
+
+// Watches says whether an actor watches a kind.
+func Watches(name string, k store.Kind) bool { return slices.Contains(watched[name], k) }
+
+// IsEffect says whether a word names an effect that can be spoilt; any does.
+func IsEffect(name string) bool {
+	return slices.Contains([]string{"any", "bind", "reject", "hold", "look", "preempt", "unnominate", "prepare"}, name)
+}
+
+func (w *World) reader(name string) *reader {
+	i := slices.IndexFunc(w.readers, func(r *reader) bool { return r.name == name })
+	return w.readers[i]
+}
+
+// SetLag sets how far the watches of an actor are behind.
+func (w *World) SetLag(actor string, d time.Duration) { w.reader(actor).lag = d }
+
+// Drop breaks an actor's watch of a kind. After d it lists.
+func (w *World) Drop(actor string, k store.Kind, d time.Duration) { w.reader(actor).drop(k, d) }
+
+// Repeat has the next change of a kind delivered twice to an actor.
+func (w *World) Repeat(actor string, k store.Kind) { w.reader(actor).streams[k].repeat = true }
+
+// RestartDisruption takes the disruption controller's knowledge away; after d it
+// begins from a list.
+func (w *World) RestartDisruption(d time.Duration) {
+	w.disruption.r.end()
+	w.after(d, w.disruption.start)
+}

@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Counts are what came of a run.
+type Counts struct {
+	Created, Bound     int
+	Succeeded, Failed  int
+	Deleted            int // pods that are gone
+	Rejections         int // attempts that found no node
+	Victims            int // pods preempted
+	Preemptors         int // pods that preempted somebody
+	Cascades           int // pods preempted by one that replaces a victim
+	Depth              int // the longest chain of victims
+	LastBound, LastOut time.Duration
+	// Latencies are from creation to binding, in the order of binding.
+	Latencies []time.Duration
+}
+
+// Counts is what came of the run so far.
+func (w *World) Counts() Counts { return w.counts }
+
+// count takes note of what became of a pod.
+func (w *World) count(c store.Change) {
+	if c.Kind != store.Pods {
+		return
+	}
+	old, _ := c.Old.(*corev1.Pod)
+	p, _ := c.New.(*corev1.Pod)
+	switch {
+	case c.Old == nil:
+		w.counts.Created++
+		return
+	case c.New == nil:
+		w.counts.Deleted++
+		return
+	}
+	if old.Spec.NodeName == "" && p.Spec.NodeName != "" {
+		w.counts.Bound++
+		w.counts.LastBound = w.Elapsed()
+		made, ok := w.audit.made[p.UID]
+		if ok {
+			w.counts.Latencies = append(w.counts.Latencies, w.now.Sub(made))
+		}
+	}
+	if old.Status.Phase != p.Status.Phase {
+		switch p.Status.Phase {
+		case corev1.PodSucceeded:
+			w.counts.Succeeded++
+		case corev1.PodFailed:
+			w.counts.Failed++
+		}
+	}
+}
+
+// preempted takes note of a victim and of the chain that it is the end of.
+func (w *World) preempted(by *model.Pod, victim *corev1.Pod) {
+	w.counts.Victims++
+	w.counts.LastOut = w.Elapsed()
+	depth := 1
+	if p := w.api.Pod(by.Key()); p != nil {
+		if before, ok := w.owners.depth[p.Name]; ok {
+			depth = before + 1
+			w.counts.Cascades++
+		}
+	}
+	w.counts.Depth = max(w.counts.Depth, depth)
+	w.owners.victim(victim, depth)
+	if !w.audit.preemptors[by.UID] {
+		w.audit.preemptors[by.UID] = true
+		w.counts.Preemptors++
+	}
+}

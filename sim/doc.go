@@ -1,0 +1,28 @@
+// Package sim runs Berth under virtual time: the machine that schedules in
+// production, nodes on the machine that runs pods in production, and around them an
+// API server in memory (sim/store) whose watches lag, break and repeat, whose answers
+// get lost, and whose clients are killed in the middle.
+//
+//	World: one clock, one heap of (time, sequence) -> what happens then
+//	  store        objects, revisions, conflicts          sim/store
+//	  scheduler    engine/scheduling; effects become requests with latency and faults
+//	  agents       engine/podlife, one life a pod; containers run as annotations say
+//	  disruption   the status of budgets
+//	  owners       as many pods as a ReplicaSet wants
+//	  volumes      claims whose volume was chosen get bound
+//	  audit        what must always hold
+//
+// An actor knows of the others what its own lagging watch told it. One that is
+// killed loses its machine and begins from a list.
+//
+// What must hold is looked at after every commit and every step of the
+// scheduler; see audit.go for the names. The first violation ends the run.
+//
+// Everything is a function of the options and of what the caller schedules with
+// At: no clock, no goroutine, no map order, and randomness only as hashes of the
+// seed and names, so that a run with one event less goes otherwise only where that
+// event mattered.
+//
+// Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
+// sim/replay records the scheduler's inputs and runs them again.
+package sim

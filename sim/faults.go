@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Faults are how often things go wrong, each a share of 1. Which ones do is a
+// hash of the seed and of names.
+type Faults struct {
+	Requests float64 // of the scheduler's requests: refused, conflicting, unanswered, late
+	Writes   float64 // of the agents' writes: lost, and tried again
+	Delays   float64 // of watched changes: late by up to MaxDelay
+	Repeats  float64 // of watched changes: delivered twice
+	MaxDelay time.Duration
+}
+
+// Ending is how a request goes wrong, or not.
+type Ending uint8
+
+// The endings. Lost is not done and not answered in time; Unheard is done and not
+// answered in time; Late is done long after the time-out; Silent is done and nobody
+// ever says anything; Partly does some of its writes and is not answered.
+const (
+	Fine Ending = iota
+	Refuse
+	Clash
+	Lost
+	Unheard
+	Late
+	Silent
+	Partly
+	numEndings
+)
+
+var endingNames = [numEndings]string{"fine", "refuse", "conflict", "lost", "unheard", "late", "silent", "partly"}
+
+// String is the ending's word in scenarios.
+func (e Ending) String() string { return endingNames[e] }
+
+// EndingNamed finds an ending by its word.
+func EndingNamed(s string) (Ending, bool) {
+	for e, name := range endingNames {
+		if name == s {
+			return Ending(e), true
+		}
+	}
+	return Fine, false
+}
+
+// Rule makes requests go wrong on purpose.
+type Rule struct {
+	Ending Ending
+	Effect string // bind, reject, hold, look, preempt, unnominate, prepare; empty: any
+	Pod    string // namespace/name; empty: any
+	Times  int    // how many
+}
+
+type faults struct {
+	w      *World
+	rules  []*Rule
+	counts map[string]uint64 // of what was hashed, by name
+	off    bool
+}
+
+func newFaults(w *World) *faults { return &faults{w: w, counts: map[string]uint64{}} }
+
+// Spoil has requests go wrong by a rule.
+func (w *World) Spoil(r Rule) { w.faults.rules = append(w.faults.rules, &r) }
+
+// Calm ends all faults, random ones and rules.
+func (w *World) Calm() { w.faults.off, w.faults.rules = true, nil }
+
+// roll is a number below 1<<32 that depends on the seed, the name, and how often
+// that name was asked for.
+func (f *faults) roll(name string) uint32 {
+	f.counts[name]++
+	h := fnv.New64a()
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:], f.w.o.Seed)
+	binary.LittleEndian.PutUint64(b[8:], f.counts[name])
+	_, _ = h.Write(b[:])
+	_, _ = h.Write([]byte(name))
+	x := h.Sum64()
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd // the last bytes must reach all bits
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return uint32(x >> 32)
+}
+
+// happens says whether something of the given share happens to the name.
+func (f *faults) happens(share float64, name string) bool {
+	return share > 0 && !f.off && float64(f.roll(name)) < share*(1<<32)
+}
+
+// request is how a request about a pod ends.
+func (f *faults) request(effect, pod string) Ending {
+	for _, r := range f.rules {
+		if r.Times > 0 && (r.Effect == "" || r.Effect == effect) && (r.Pod == "" || r.Pod == pod) {
+			r.Times--
+			return r.Ending
+		}
+	}
+	name := "request/" + effect + "/" + pod
+	if !f.happens(f.w.o.Faults.Requests, name) {
+		return Fine
+	}
+	e := Ending(1 + f.roll(name)%uint32(numEndings-1))
+	if e == Late && effect != "bind" || e == Clash && (effect == "reject" || effect == "hold") {
+		return Lost
+	}
+	if e == Silent && effect != "bind" { // the shell words every other time-out
+		return Unheard
+	}
+	return e
+}
+
+// late is when after its sending a late request is done: before the machine
+// may give it up.
+func (f *faults) late(pod string, limit time.Duration) time.Duration {
+	return time.Duration(float64(f.roll("late/"+pod)) / (1 << 32) * float64(limit))
+}
+
+// delay is what a change is late for a reader, beyond its lag.
+func (f *faults) delay(reader string, c store.Change) time.Duration {
+	if f.w.o.Faults.Delays == 0 || f.off {
+		return 0
+	}
+	name := "delay/" + reader + "/" + string(c.Kind) + "/" + c.Object().GetName()
+	if !f.happens(f.w.o.Faults.Delays, name) {
+		return 0
+	}
+	return time.Duration(float64(f.roll(name)) / (1 << 32) * float64(f.w.o.Faults.MaxDelay))
+}
+
+func (f *faults) repeats(reader string, c store.Change) bool {
+	if f.w.o.Faults.Repeats == 0 || f.off {
+		return false
+	}
+	return f.happens(f.w.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())
+}
+
+// effectName is the effect's word in scenarios and timelines.
+func effectName(e scheduling.Effect) string {
+	switch e.(type) {
+	case scheduling.Bind:
+		return "bind"
+	case scheduling.Reject:
+		return "reject"
+	case scheduling.Hold:
+		return "hold"
+	case scheduling.Look:
+		return "look"
+	case scheduling.Preempt:
+		return "preempt"
+	case scheduling.Unnominate:
+		return "unnominate"
+	case scheduling.Prepare:
+		return "prepare"
+	}
+	return "unknown"
+}

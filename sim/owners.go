@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Replace is the annotation of pods for which a replacement is made as soon as they
+// leave without having succeeded, as a ReplicaSet does.
+const Replace = "sim.berth.dev/replace"
+
+// owners is the actor that replaces pods.
+type owners struct {
+	w     *World
+	r     *reader
+	done  map[types.UID]bool
+	seen  map[string]*corev1.Pod // by key, to notice what a list has not
+	count map[string]int         // replacements by the first pod's key
+	chain map[types.UID]int      // how deep a victim was
+	depth map[string]int         // by the name of a victim's replacement
+}
+
+func newOwners(w *World) *owners {
+	o := &owners{w: w, done: map[types.UID]bool{}, seen: map[string]*corev1.Pod{}, count: map[string]int{}, chain: map[types.UID]int{}, depth: map[string]int{}}
+	o.r = w.newReader("owners", store.Pods)
+	o.r.wants = func(c store.Change) bool { return c.Object().GetAnnotations()[Replace] != "" }
+	o.r.see = func(c store.Change) {
+		p, _ := c.Object().(*corev1.Pod)
+		o.look(p, c.New == nil)
+	}
+	o.r.replace = func(_ store.Kind, list []store.Object) {
+		there := map[string]bool{}
+		for _, obj := range list {
+			if p, ok := obj.(*corev1.Pod); ok && p.Annotations[Replace] != "" {
+				there[keyOf(p)] = true
+				o.look(p, false)
+			}
+		}
+		for _, key := range sortedKeys(o.seen) {
+			if !there[key] {
+				o.look(o.seen[key], true)
+			}
+		}
+	}
+	o.r.begin()
+	return o
+}
+
+// victim remembers how long the chain is that ends with a pod.
+func (o *owners) victim(p *corev1.Pod, depth int) { o.chain[p.UID] = depth }
+
+// look replaces a pod that leaves.
+func (o *owners) look(p *corev1.Pod, gone bool) {
+	key := keyOf(p)
+	o.seen[key] = p
+	if gone {
+		delete(o.seen, key)
+	}
+	leaves := gone || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
+	if !leaves || o.done[p.UID] || p.Status.Phase == corev1.PodSucceeded {
+		return
+	}
+	o.done[p.UID] = true
+	first, _, _ := strings.Cut(key, "-r.")
+	o.count[first]++
+	name, _, _ := strings.Cut(p.Name, "-r.")
+	next := fresh(p, fmt.Sprintf("%s-r.%d", name, o.count[first]))
+	if d, ok := o.chain[p.UID]; ok {
+		o.depth[next.Name] = d
+	}
+	if end := p.Annotations[Until]; end != "" {
+		if at, err := time.ParseDuration(end); err == nil && at <= o.w.Elapsed() {
+			return // its time is over
+		}
+	}
+	if o.w.api.Create(next) == nil {
+		o.w.tell("owner", "create", keyOf(next), fmt.Sprintf("%s is made in place of %s", keyOf(next), key))
+	}
+}
+
+// Until is the annotation that ends the replacing, a duration since the start.
+const Until = "sim.berth.dev/until"
+
+// fresh is a pod made of the same template.
+func fresh(p *corev1.Pod, name string) *corev1.Pod {
+	next := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, Labels: p.Labels, Annotations: p.Annotations, OwnerReferences: p.OwnerReferences},
+		Spec:       *p.Spec.DeepCopy(),
+	}
+	next.Spec.NodeName = ""
+	next.Status.Phase = corev1.PodPending
+	return next
+}

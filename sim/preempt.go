@@ -1,0 +1,172 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// preempt nominates, then debits each budget in one update, then marks all victims, and
+// then deletes them. All of it may be done again.
+func preempt(e scheduling.Preempt) []write {
+	writes := []write{attempt(func(r *request) error { return r.nominate(e.Plan.Node) })}
+	for i := range e.Plan.Debits {
+		writes = append(writes, func(r *request) bool {
+			err := r.debit(&e.Plan.Debits[i], displace.Preemption.Policy().Overrules(e.Number))
+			if err == nil {
+				return true
+			}
+			r.refund(e.Plan.Debits[:i])
+			r.failed(err)
+			return false
+		})
+	}
+	for _, v := range e.Plan.Victims {
+		writes = append(writes, attempt(func(r *request) error { return r.mark(v) }))
+	}
+	for _, v := range e.Plan.Victims {
+		writes = append(writes, attempt(func(r *request) error { return r.drive(e, v) }))
+	}
+	return writes
+}
+
+// nominate writes where the pod will be; empty takes it back.
+func (r *request) nominate(node string) error {
+	return r.s.w.api.ChangePod(r.pod.Key(), r.pre(), func(p *corev1.Pod) error {
+		switch {
+		case p.Status.NominatedNodeName == node:
+			return store.ErrNothing
+		case p.Spec.NodeName != "" || p.DeletionTimestamp != nil:
+			return apierrors.NewConflict(corev1.Resource("pods"), p.Name, fmt.Errorf("it is bound to %q, or is being deleted", p.Spec.NodeName))
+		}
+		p.Status.NominatedNodeName = node
+		if node == "" {
+			r.s.w.tell("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is nominated no more")
+		}
+		return nil
+	})
+}
+
+// debit takes what a decision's victims cost from one budget. What it does not allow is
+// refused, or booked all the same when it overrules.
+func (r *request) debit(d *decision.Debit, overrules bool) error {
+	w := r.s.w
+	return w.changeBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
+		entries := maps.Clone(b.Status.DisruptedPods)
+		if entries == nil {
+			entries = map[string]metav1.Time{}
+		}
+		now := metav1.NewTime(w.now)
+		var due []string
+		for _, name := range d.Paid {
+			if _, paid := entries[name]; !paid {
+				due = append(due, name)
+			}
+		}
+		allowed := int(b.Status.DisruptionsAllowed)
+		if b.Status.ObservedGeneration < b.Generation {
+			allowed = 0
+		}
+		if len(due) > allowed && !overrules {
+			r.budgets = append(r.budgets, b)
+			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are asked for", b.Namespace, b.Name, allowed, len(due)), 0)
+		}
+		for _, name := range slices.Concat(due, d.Overruled) {
+			if _, paid := entries[name]; !paid {
+				entries[name] = now
+			}
+		}
+		if len(entries) == len(b.Status.DisruptedPods) {
+			return store.ErrNothing
+		}
+		due = due[:min(len(due), allowed)]
+		b.Status.DisruptionsAllowed -= int32(len(due))
+		b.Status.DisruptedPods = entries
+		w.audit.debited(b, due)
+		return nil
+	})
+}
+
+// refund gives back what this decision took from the budgets before the one that refused.
+func (r *request) refund(debits []decision.Debit) {
+	for i := range debits {
+		d := &debits[i]
+		_ = r.s.w.changeBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
+			entries := maps.Clone(b.Status.DisruptedPods)
+			for _, name := range slices.Concat(d.Paid, d.Overruled) {
+				delete(entries, name)
+			}
+			b.Status.DisruptedPods = entries
+			b.Status.DisruptionsAllowed += int32(len(d.Paid))
+			return nil
+		})
+	}
+}
+
+func (w *World) changeBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudget) error) error {
+	err := w.api.Change(store.Budgets, store.Key(b.Namespace, b.Name), store.Precondition{UID: b.UID}, func(o store.Object) error {
+		pdb, ok := o.(*policyv1.PodDisruptionBudget)
+		if !ok {
+			return store.ErrNothing
+		}
+		return f(pdb)
+	})
+	if apierrors.IsNotFound(err) {
+		return nil // it protects nobody any more
+	}
+	return err
+}
+
+// mark writes on a victim why it has to go.
+func (r *request) mark(v *model.Pod) error {
+	record := displace.Record{Cause: displace.Preemption, For: r.pod, Victim: v, Node: v.NodeName}
+	err := r.s.w.api.ChangePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
+		if p.DeletionTimestamp != nil {
+			return store.ErrNothing
+		}
+		p.Status.Conditions = store.WithCondition(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+			Reason: record.Cause.Reason(), Message: record.Message(), LastTransitionTime: metav1.NewTime(r.s.w.now)})
+		return nil
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // it is gone
+	}
+	return err
+}
+
+// drive deletes a victim with its grace.
+func (r *request) drive(e scheduling.Preempt, v *model.Pod) error {
+	w := r.s.w
+	old := w.api.Pod(v.Key())
+	if old == nil || string(old.UID) != v.UID || old.DeletionTimestamp != nil {
+		return nil // gone, or going, already
+	}
+	w.audit.displaced(r.pod, old, e)
+	if err := w.api.DeletePod(v.Key(), store.Precondition{UID: v.UID}, nil); err != nil {
+		return err
+	}
+	w.preempted(r.pod, old)
+	w.tell("scheduler", "preempt", v.Key(), fmt.Sprintf("%s on %s is preempted by %s", v.Key(), v.NodeName, r.pod.Key()))
+	return nil
+}
+
+// victims are the names of a plan's victims.
+func victims(p *decision.Preemption) string {
+	var names []string
+	for _, v := range p.Victims {
+		names = append(names, v.Key())
+	}
+	return strings.Join(names, " ")
+}

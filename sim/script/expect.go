@@ -1,0 +1,151 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+const expectUsage = `expect [at TIME] pod NAME on NODE|bound|pending ["WORDS"]|held|gone|running|succeeded|failed|deleting|nominated NODE; ` +
+	`expect [at TIME] event "WORDS"|no event "WORDS"|victims NAME..|victims none|budget NAME allowed=N|bound N|pending N`
+
+func readExpect(p *parser, w *words) (err error) {
+	if p.at != 0 {
+		return errors.New("write expect at TIME")
+	}
+	at := p.s.until
+	timed := w.is("at")
+	if timed {
+		if at, err = w.span("at"); err != nil {
+			return err
+		}
+	}
+	f, err := expectation(w)
+	if err != nil {
+		return err
+	}
+	p.s.expects++
+	s := p.s
+	p.s.steps = append(p.s.steps, step{at: at, late: true, line: p.line, do: f})
+	if !timed && at == 0 {
+		return fmt.Errorf("without at it is looked at when the scenario ends, which a line until must say before line %d of %s", p.line, s.File)
+	}
+	return nil
+}
+
+func expectation(w *words) (func(*run) error, error) {
+	switch word, _ := w.next(); word {
+	case "pod":
+		return expectPod(w)
+	case "event":
+		return expectEvent(w, true)
+	case "no":
+		if err := w.literal("event"); err != nil {
+			return nil, err
+		}
+		return expectEvent(w, false)
+	case "victims":
+		return expectVictims(w)
+	case "budget":
+		return expectBudget(w)
+	case "bound", "pending":
+		return expectCount(w, word)
+	default:
+		return nil, fmt.Errorf("%q: not known", word)
+	}
+}
+
+func expectEvent(w *words, want bool) (func(*run) error, error) {
+	text, ok := w.quoted()
+	if !ok {
+		return nil, errors.New("the words are missing; put them in double quotes")
+	}
+	return func(r *run) error {
+		for _, l := range r.result.Timeline {
+			if strings.Contains(l.Text, text) {
+				if want {
+					return nil
+				}
+				return fmt.Errorf("there is an event %q at %v", l.Text, l.At)
+			}
+		}
+		if !want {
+			return nil
+		}
+		return fmt.Errorf("no event so far says %q", text)
+	}, nil
+}
+
+func expectVictims(w *words) (func(*run) error, error) {
+	var want []string
+	for len(w.list) > 0 {
+		name, err := w.name("a victim")
+		if err != nil {
+			return nil, err
+		}
+		if name != "none" {
+			want = append(want, key(store.Pods, name))
+		}
+	}
+	slices.Sort(want)
+	return func(r *run) error {
+		var got []string
+		for _, l := range r.result.Timeline {
+			if l.What == "preempt" {
+				got = append(got, l.On)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("victims so far are %v, want %v", got, want)
+		}
+		return nil
+	}, nil
+}
+
+func expectBudget(w *words) (func(*run) error, error) {
+	name, err := w.name("the budget")
+	if err != nil {
+		return nil, err
+	}
+	o, err := w.options("allowed=")
+	if err != nil {
+		return nil, err
+	}
+	want := int32(o.number("allowed", 0, 0, 1<<31-1))
+	return func(r *run) error {
+		found, _ := r.w.API().Get(store.Budgets, key(store.Budgets, name))
+		b, ok := found.(*policyv1.PodDisruptionBudget)
+		if !ok {
+			return fmt.Errorf("there is no budget %s", name)
+		}
+		if b.Status.DisruptionsAllowed != want {
+			return fmt.Errorf("budget %s allows %d disruptions, want %d", name, b.Status.DisruptionsAllowed, want)
+		}
+		return nil
+	}, o.err
+}
+
+func expectCount(w *words, what string) (func(*run) error, error) {
+	word, _ := w.next()
+	o := &options{values: map[string]string{what: word}}
+	want := int(o.number(what, 0, 0, 1<<31-1))
+	return func(r *run) error {
+		n := map[bool]int{}
+		for _, obj := range r.w.API().List(store.Pods) {
+			if p, ok := obj.(*corev1.Pod); ok {
+				n[p.Spec.NodeName != ""]++
+			}
+		}
+		if got := n[what == "bound"]; got != want {
+			return fmt.Errorf("%d pods are %s, want %d", got, what, want)
+		}
+		return nil
+	}, o.err
+}

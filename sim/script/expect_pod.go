@@ -1,0 +1,93 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// expectPod reads what is expected of a pod.
+func expectPod(w *words) (func(*run) error, error) {
+	name, err := w.name("the pod")
+	if err != nil {
+		return nil, err
+	}
+	state, err := w.name("what it is expected to be")
+	if err != nil {
+		return nil, err
+	}
+	node, words := "", ""
+	switch state {
+	case "on", "nominated":
+		if node, err = w.name("the node"); err != nil {
+			return nil, err
+		}
+	case "pending":
+		words, _ = w.quoted()
+	case "bound", "held", "gone", "running", "succeeded", "failed", "deleting":
+	default:
+		return nil, fmt.Errorf("%q: not known of pods", state)
+	}
+	return func(r *run) error {
+		p := r.w.API().Pod(key(store.Pods, name))
+		if p == nil {
+			if state == "gone" {
+				return nil
+			}
+			return fmt.Errorf("pod %s is not there, want it %s", name, state)
+		}
+		if !is(p, state, node, words) {
+			return fmt.Errorf("pod %s is %s; want it %s", name, describe(p), strings.TrimSpace(state+" "+node+words))
+		}
+		return nil
+	}, nil
+}
+
+// is says whether a pod is as expected.
+func is(p *corev1.Pod, state, node, words string) bool {
+	c := scheduled(p)
+	switch state {
+	case "on":
+		return p.Spec.NodeName == node
+	case "bound":
+		return p.Spec.NodeName != ""
+	case "nominated":
+		return p.Spec.NodeName == "" && p.Status.NominatedNodeName == node
+	case "pending":
+		return p.Spec.NodeName == "" && strings.Contains(c.Message, words)
+	case "held":
+		return p.Spec.NodeName == "" && c.Reason == corev1.PodReasonSchedulingGated
+	case "deleting":
+		return p.DeletionTimestamp != nil
+	}
+	return strings.EqualFold(string(p.Status.Phase), state)
+}
+
+func scheduled(p *corev1.Pod) corev1.PodCondition {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return c
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// describe says how a pod is.
+func describe(p *corev1.Pod) string {
+	s := strings.ToLower(string(p.Status.Phase))
+	if p.Spec.NodeName != "" {
+		s += " on " + p.Spec.NodeName
+	} else if c := scheduled(p); c.Message != "" {
+		s += fmt.Sprintf(" (%s: %s)", c.Reason, c.Message)
+	}
+	if p.Status.NominatedNodeName != "" {
+		s += ", nominated to " + p.Status.NominatedNodeName
+	}
+	if p.DeletionTimestamp != nil {
+		s += ", being deleted"
+	}
+	return s
+}

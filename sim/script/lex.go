@@ -1,0 +1,133 @@
+package script
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Error is a fault in a scenario.
+type Error struct {
+	File string
+	Line int
+	Why  string
+}
+
+// Error is "file:line: why".
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Why) }
+
+// split cuts a line into words. Text in double quotes is one word; # begins a
+// comment at the start of a word.
+func split(line string) ([]string, error) {
+	var out []string
+	for {
+		line = strings.TrimLeft(line, " \t\r")
+		switch {
+		case line == "" || line[0] == '#':
+			return out, nil
+		case line[0] == '"':
+			end := strings.IndexByte(line[1:], '"')
+			if end < 0 {
+				return nil, fmt.Errorf("%s: the quotation has no end", line)
+			}
+			out = append(out, line[:end+2])
+			line = line[end+2:]
+		default:
+			end := strings.IndexAny(line, " \t\r")
+			if end < 0 {
+				end = len(line)
+			}
+			out = append(out, line[:end])
+			line = line[end:]
+		}
+	}
+}
+
+// words are what is left of a line while it is read.
+type words struct{ list []string }
+
+// next takes the next word.
+func (w *words) next() (string, bool) {
+	if len(w.list) == 0 {
+		return "", false
+	}
+	first := w.list[0]
+	w.list = w.list[1:]
+	return first, true
+}
+
+// name takes a word that is neither quoted nor key=value; what says what it is for.
+func (w *words) name(what string) (string, error) {
+	s, ok := w.next()
+	if !ok || strings.ContainsAny(s, "=\"") {
+		return "", fmt.Errorf("%s is missing", what)
+	}
+	return s, nil
+}
+
+// literal takes the given word.
+func (w *words) literal(want string) error {
+	if s, ok := w.next(); !ok || s != want {
+		return fmt.Errorf("%q: want %q", s, want)
+	}
+	return nil
+}
+
+// is takes the next word if it is the given one.
+func (w *words) is(word string) bool {
+	if len(w.list) > 0 && w.list[0] == word {
+		w.list = w.list[1:]
+		return true
+	}
+	return false
+}
+
+// quoted takes a quoted word if there is one.
+func (w *words) quoted() (string, bool) {
+	if len(w.list) == 0 || w.list[0][0] != '"' {
+		return "", false
+	}
+	s, _ := w.next()
+	return strings.Trim(s, `"`), true
+}
+
+// span takes a duration.
+func (w *words) span(what string) (time.Duration, error) {
+	s, ok := w.next()
+	d, err := time.ParseDuration(s)
+	if !ok || err != nil || d < 0 || d > 1000*time.Hour {
+		return 0, fmt.Errorf("%s: %q: want a duration such as 90s, 1m30s, up to 1000h", what, s)
+	}
+	return d, nil
+}
+
+// end says what is left over.
+func (w *words) end() error {
+	if len(w.list) > 0 {
+		return fmt.Errorf("left over: %s", strings.Join(w.list, " "))
+	}
+	return nil
+}
+
+// most is how many names a range may stand for.
+const most = 10000
+
+// expand makes n1..n3 into n1, n2, n3; anything else stands for itself.
+func expand(name string) ([]string, error) {
+	first, last, ranged := strings.Cut(name, "..")
+	if !ranged {
+		return []string{name}, nil
+	}
+	stem := strings.TrimRight(first, "0123456789")
+	from, err := strconv.Atoi(first[len(stem):])
+	to, err2 := strconv.Atoi(strings.TrimPrefix(last, stem))
+	if err != nil || err2 != nil || to < from || to-from >= most {
+		return nil, fmt.Errorf("%s: want a range such as n1..n3, of at most %d", name, most)
+	}
+	var out []string
+	for i := from; i <= to; i++ {
+		out = append(out, stem+strconv.Itoa(i))
+	}
+	return out, nil
+}

@@ -1,0 +1,156 @@
+package script
+
+import (
+	"errors"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// create has objects made at the line's time.
+func (p *parser) create(objects ...store.Object) {
+	p.then(func(r *run) error {
+		for _, o := range objects {
+			if err := r.create(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// named takes a name, which may be a range, and makes an object of each.
+func (p *parser) named(w *words, what string, known []string, make func(name string, o *options) store.Object) error {
+	name, err := w.name("the name of the " + what)
+	if err != nil {
+		return err
+	}
+	names, err := expand(name)
+	if err != nil {
+		return err
+	}
+	o, err := w.options(known...)
+	if err != nil {
+		return err
+	}
+	var objects []store.Object
+	for _, n := range names {
+		if err := checkName(n); err != nil {
+			return err
+		}
+		objects = append(objects, make(n, o))
+		if o.err != nil {
+			return o.err
+		}
+	}
+	p.create(objects...)
+	return nil
+}
+
+// space is the namespace of a line.
+func (o *options) space() string {
+	if ns := o.values["ns"]; ns != "" {
+		return ns
+	}
+	return metav1.NamespaceDefault
+}
+
+func readNode(p *parser, w *words) error {
+	known := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable"}
+	return p.named(w, "node", known, func(name string, o *options) store.Object {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
+		n.Status.Capacity = corev1.ResourceList{
+			corev1.ResourceCPU: o.quantity("cpu", "4"), corev1.ResourceMemory: o.quantity("memory", "8Gi"), corev1.ResourcePods: o.quantity("pods", "110"),
+		}
+		if o.has("storage") {
+			n.Status.Capacity[corev1.ResourceEphemeralStorage] = o.quantity("storage", "0")
+		}
+		o.resources("res", n.Status.Capacity)
+		for _, t := range o.list("taints") {
+			n.Spec.Taints = append(n.Spec.Taints, o.taint("taints", t))
+		}
+		n.Spec.Unschedulable = o.has("unschedulable")
+		sim.Complete(n)
+		return n
+	})
+}
+
+// resources reads a=1,b=2.
+func (o *options) resources(key string, into corev1.ResourceList) {
+	for _, pair := range o.list(key) {
+		name, amount, _ := strings.Cut(pair, "=")
+		o.values["res "+name] = amount
+		into[corev1.ResourceName(name)] = o.quantity("res "+name, "")
+	}
+}
+
+// taint reads key[=value]:effect.
+func (o *options) taint(key, s string) corev1.Taint {
+	t, err := taintOf(s)
+	if err != nil {
+		o.fail(key, err.Error())
+	}
+	return t
+}
+
+func taintOf(s string) (corev1.Taint, error) {
+	pair, effect, _ := strings.Cut(s, ":")
+	k, v, _ := strings.Cut(pair, "=")
+	e := corev1.TaintEffect(effect)
+	if k == "" || e != corev1.TaintEffectNoSchedule && e != corev1.TaintEffectPreferNoSchedule && e != corev1.TaintEffectNoExecute {
+		return corev1.Taint{}, errors.New("taints such as key=value:NoSchedule, or with PreferNoSchedule or NoExecute")
+	}
+	return corev1.Taint{Key: k, Value: v, Effect: e}, nil
+}
+
+func readBudget(p *parser, w *words) error {
+	known := []string{"match=", "minAvailable=", "maxUnavailable=", "ns="}
+	return p.named(w, "budget", known, func(name string, o *options) store.Object {
+		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: o.labels("match")}
+		amount := func(key string) *intstr.IntOrString {
+			if !o.has(key) {
+				return nil
+			}
+			v := intstr.Parse(o.values[key])
+			if n, err := intstr.GetScaledValueFromIntOrPercent(&v, 100, true); err != nil || n < 0 {
+				o.fail(key, "a number or a percentage")
+			}
+			return &v
+		}
+		b.Spec.MinAvailable, b.Spec.MaxUnavailable = amount("minAvailable"), amount("maxUnavailable")
+		if (b.Spec.MinAvailable == nil) == (b.Spec.MaxUnavailable == nil) && o.err == nil {
+			o.err = errors.New("give one of minAvailable= and maxUnavailable=")
+		}
+		return b
+	})
+}
+
+func readPriorityClass(p *parser, w *words) error {
+	return p.named(w, "priority class", []string{"value=", "never", "default"}, func(name string, o *options) store.Object {
+		c := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: int32(o.number("value", 0, -1<<31, 1<<31-1)), GlobalDefault: o.has("default")}
+		if never := corev1.PreemptNever; o.has("never") {
+			c.PreemptionPolicy = &never
+		}
+		return c
+	})
+}
+
+func readNamespace(p *parser, w *words) error {
+	return p.named(w, "namespace", []string{"labels="}, func(name string, o *options) store.Object {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
+	})
+}
+
+func readService(p *parser, w *words) error {
+	return p.named(w, "service", []string{"match=", "ns="}, func(name string, o *options) store.Object {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name}, Spec: corev1.ServiceSpec{Selector: o.labels("match")}}
+	})
+}

@@ -1,0 +1,202 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/feed"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+func uid(s string) types.UID { return types.UID(s) }
+
+// objectKinds are the kinds that lines name.
+var objectKinds = map[string]store.Kind{"node": store.Nodes, "pod": store.Pods, "budget": store.Budgets, "priorityclass": store.PriorityClasses,
+	"namespace": store.Namespaces, "service": store.Services, "class": store.StorageClasses, "volume": store.Volumes, "claim": store.Claims}
+
+// spaced says whether objects of the kind have a namespace.
+func spaced(k store.Kind) bool {
+	return k == store.Pods || k == store.Budgets || k == store.Services || k == store.Claims
+}
+
+// key is an object's name with its namespace, default when none is given.
+func key(k store.Kind, name string) string {
+	if spaced(k) && !strings.Contains(name, "/") {
+		return "default/" + name
+	}
+	return name
+}
+
+func readLoad(p *parser, w *words) error {
+	file, err := w.name("the file")
+	if err != nil {
+		return err
+	}
+	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
+		return fmt.Errorf("%s: want a file beside the scenario, or below", file)
+	}
+	objects, err := feed.Dump([]string{p.dir + "/" + file})
+	if err != nil {
+		return err
+	}
+	var list []store.Object
+	for _, o := range objects {
+		if obj, ok := o.(store.Object); ok && store.KindOf(o) != "" {
+			sim.Complete(obj)
+			list = append(list, obj)
+		}
+	}
+	p.create(list...)
+	return nil
+}
+
+func readDelete(p *parser, w *words) error {
+	word, err := w.name("the kind")
+	if err != nil {
+		return err
+	}
+	k, ok := objectKinds[word]
+	if !ok {
+		return fmt.Errorf("%q is no kind", word)
+	}
+	name, err := w.name("the name")
+	if err != nil {
+		return err
+	}
+	names, err := expand(name)
+	if err != nil {
+		return err
+	}
+	o, err := w.options("grace=")
+	if err != nil {
+		return err
+	}
+	var grace *int64
+	if o.has("grace") {
+		g := int64(o.span("grace", 0) / time.Second)
+		grace = &g
+	}
+	p.then(func(r *run) error {
+		for _, n := range names {
+			r.remove(k, key(k, n), grace)
+		}
+		return nil
+	})
+	return o.err
+}
+
+// onNode has a node changed. A node that is not there is left alone: it may have been
+// deleted before.
+func (p *parser) onNode(w *words, what string, f func(*corev1.Node)) error {
+	name, err := w.name("the node")
+	if err != nil {
+		return err
+	}
+	p.then(func(r *run) error {
+		return r.change(store.Nodes, name, what, func(o store.Object) {
+			if n, ok := o.(*corev1.Node); ok {
+				f(n)
+			}
+		})
+	})
+	return nil
+}
+
+func readTaint(p *parser, w *words) error {
+	if len(w.list) != 2 {
+		return errors.New("want a node and a taint")
+	}
+	t, err := taintOf(w.list[1])
+	if err != nil {
+		return fmt.Errorf("%s: want %w", w.list[1], err)
+	}
+	err = p.onNode(w, "is tainted with "+t.ToString(), func(n *corev1.Node) {
+		n.Spec.Taints = append(slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(o corev1.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }), t)
+	})
+	_, _ = w.next()
+	return err
+}
+
+func readUntaint(p *parser, w *words) error {
+	if len(w.list) != 2 {
+		return errors.New("want a node and a taint's key")
+	}
+	taint := w.list[1]
+	err := p.onNode(w, "is rid of the taint "+taint, func(n *corev1.Node) {
+		n.Spec.Taints = slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(o corev1.Taint) bool { return o.Key == taint })
+	})
+	_, _ = w.next()
+	return err
+}
+
+func readCordon(on bool) func(*parser, *words) error {
+	what := map[bool]string{true: "is cordoned", false: "is cordoned no more"}[on]
+	return func(p *parser, w *words) error {
+		return p.onNode(w, what, func(n *corev1.Node) { n.Spec.Unschedulable = on })
+	}
+}
+
+func readLabel(p *parser, w *words) error {
+	word, err := w.name("node, pod or namespace")
+	if err != nil {
+		return err
+	}
+	k := objectKinds[word]
+	if k != store.Nodes && k != store.Pods && k != store.Namespaces {
+		return fmt.Errorf("%q: want node, pod or namespace", word)
+	}
+	name, err := w.name("the name")
+	if err != nil {
+		return err
+	}
+	pairs, _ := w.next()
+	labels, err := labelsOf(pairs)
+	if err != nil {
+		return fmt.Errorf("%q: want %w", pairs, err)
+	}
+	p.then(func(r *run) error {
+		return r.change(k, key(k, name), "is labelled "+pairs, func(o store.Object) {
+			all := maps.Clone(o.GetLabels())
+			if all == nil {
+				all = map[string]string{}
+			}
+			maps.Copy(all, labels)
+			o.SetLabels(all)
+		})
+	})
+	return nil
+}
+
+func readResize(p *parser, w *words) error {
+	name, err := w.name("the node")
+	if err != nil {
+		return err
+	}
+	o, err := w.options("cpu=", "memory=", "pods=")
+	if err != nil {
+		return err
+	}
+	next := corev1.ResourceList{}
+	for _, word := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
+		if o.has(string(word)) {
+			next[word] = o.quantity(string(word), "")
+		}
+	}
+	w.list = []string{name}
+	if o.err != nil {
+		return o.err
+	}
+	return p.onNode(w, "is resized", func(n *corev1.Node) {
+		all := n.Status.Allocatable.DeepCopy()
+		maps.Copy(all, next)
+		n.Status.Allocatable, n.Status.Capacity = all, all
+	})
+}

@@ -1,0 +1,134 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// options are the key=value words and flags of a line. Each must be known, and is
+// given once.
+type options struct {
+	values map[string]string
+	known  []string
+	err    error
+}
+
+// options takes all words that are left.
+func (w *words) options(known ...string) (*options, error) {
+	o := &options{values: map[string]string{}, known: known}
+	for len(w.list) > 0 {
+		word, _ := w.next()
+		key, value, valued := strings.Cut(word, "=")
+		flag := slices.Contains(known, key) && !valued
+		if !flag && !(valued && slices.Contains(known, key+"=")) {
+			return nil, fmt.Errorf("%q: not known here; want %s", word, strings.Join(known, " "))
+		}
+		if _, twice := o.values[key]; twice {
+			return nil, fmt.Errorf("%s is given twice", key)
+		}
+		o.values[key] = value
+	}
+	return o, nil
+}
+
+func (o *options) has(key string) bool { _, ok := o.values[key]; return ok }
+
+// fail keeps the first fault.
+func (o *options) fail(key, want string) {
+	if o.err == nil {
+		o.err = fmt.Errorf("%s=%s: want %s", key, o.values[key], want)
+	}
+}
+
+func (o *options) quantity(key, otherwise string) resource.Quantity {
+	s, ok := o.values[key]
+	if !ok {
+		s = otherwise
+	}
+	q, err := resource.ParseQuantity(s)
+	if err != nil || q.Sign() < 0 {
+		o.fail(key, "a quantity such as 500m, 4 or 8Gi")
+	}
+	return q
+}
+
+func (o *options) number(key string, otherwise, least, greatest int64) int64 {
+	s, ok := o.values[key]
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < least || n > greatest {
+		o.fail(key, fmt.Sprintf("a whole number from %d to %d", least, greatest))
+	}
+	return n
+}
+
+func (o *options) share(key string) float64 {
+	s, ok := o.values[key]
+	if !ok {
+		return 0
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f >= 0 && f <= 1) {
+		o.fail(key, "a share from 0 to 1")
+	}
+	return f
+}
+
+func (o *options) span(key string, otherwise time.Duration) time.Duration {
+	s, ok := o.values[key]
+	if !ok {
+		return otherwise
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		o.fail(key, "a duration such as 30s")
+	}
+	return d
+}
+
+func (o *options) list(key string) []string {
+	if s := o.values[key]; s != "" {
+		return strings.Split(s, ",")
+	}
+	return nil
+}
+
+// labels reads a=b,c=d. A missing value is empty.
+func (o *options) labels(key string) map[string]string {
+	if !o.has(key) {
+		return nil
+	}
+	m, err := labelsOf(o.values[key])
+	if err != nil {
+		o.fail(key, err.Error())
+	}
+	return m
+}
+
+func labelsOf(s string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, pair := range strings.Split(s, ",") {
+		k, v, _ := strings.Cut(pair, "=")
+		if bad := append(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)...); len(bad) > 0 {
+			return nil, fmt.Errorf("labels such as app=web,tier=front (%q: %s)", pair, bad[0])
+		}
+		m[k] = v
+	}
+	return m, nil
+}
+
+// checkName says what is wrong with an object's name.
+func checkName(name string) error {
+	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
+		return fmt.Errorf("%q is no name: %s", name, bad[0])
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// podWords are what a pod's line may say.
+var podWords = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "class=", "never", "labels=", "ns=", "node=",
+	"selector=", "tolerate=", "spread=", "affinity=", "anti=", "prefer-affinity=", "prefer-anti=", "gates=", "claims=", "ports=", "scheduler=",
+	"owner=", "replace", "grace=", "runs=", "exit=", "stops=", "restart="}
+
+func readPod(p *parser, w *words) error { return p.named(w, "pod", podWords, podOf) }
+
+func podOf(name string, o *options) store.Object {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Labels: o.labels("labels")}}
+	s := &pod.Spec
+	s.Containers = []corev1.Container{{Name: "main", Image: "main"}}
+	requests(&s.Containers[0], o)
+	s.NodeName, s.SchedulerName, s.PriorityClassName = o.values["node"], o.values["scheduler"], o.values["class"]
+	if o.has("priority") {
+		n := int32(o.number("priority", 0, -1<<31, 1_000_000_000))
+		s.Priority = &n
+	}
+	if never := corev1.PreemptNever; o.has("never") {
+		s.PreemptionPolicy = &never
+	}
+	s.NodeSelector = o.labels("selector")
+	for _, t := range o.list("tolerate") {
+		s.Tolerations = append(s.Tolerations, toleration(t))
+	}
+	for _, g := range o.list("gates") {
+		s.SchedulingGates = append(s.SchedulingGates, corev1.PodSchedulingGate{Name: g})
+	}
+	for i, c := range o.list("claims") {
+		s.Volumes = append(s.Volumes, corev1.Volume{Name: "v" + strconv.Itoa(i), VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c}}})
+	}
+	o.neighbours(s)
+	o.life(pod)
+	sim.Complete(pod)
+	return pod
+}
+
+func requests(c *corev1.Container, o *options) {
+	r := corev1.ResourceList{}
+	for key, name := range map[string]corev1.ResourceName{"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "storage": corev1.ResourceEphemeralStorage} {
+		if o.has(key) {
+			r[name] = o.quantity(key, "")
+		}
+	}
+	o.resources("res", r)
+	c.Resources.Requests = r
+	for _, s := range o.list("ports") {
+		n, err := strconv.ParseInt(s, 10, 32)
+		if err != nil || n < 1 || n > 65535 {
+			o.fail("ports", "ports from 1 to 65535, such as 80,443")
+		}
+		c.Ports = append(c.Ports, corev1.ContainerPort{ContainerPort: int32(n), HostPort: int32(n), Protocol: corev1.ProtocolTCP})
+	}
+}
+
+// toleration reads key[=value][:effect]; * tolerates everything.
+func toleration(s string) corev1.Toleration {
+	pair, effect, _ := strings.Cut(s, ":")
+	k, v, valued := strings.Cut(pair, "=")
+	t := corev1.Toleration{Key: k, Value: v, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffect(effect)}
+	if valued {
+		t.Operator = corev1.TolerationOpEqual
+	}
+	if k == "*" {
+		t.Key = ""
+	}
+	return t
+}
+
+// life says how the pod lives and dies.
+func (o *options) life(p *corev1.Pod) {
+	notes := map[string]string{}
+	seconds := func(key, note string) {
+		if o.has(key) {
+			notes[note] = strconv.FormatFloat(o.span(key, 0).Seconds(), 'f', -1, 64)
+		}
+	}
+	seconds("runs", sim.RunSeconds)
+	seconds("stops", sim.StopSeconds)
+	if o.has("exit") {
+		notes[sim.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
+	}
+	if o.has("replace") {
+		notes[sim.Replace] = "true"
+	}
+	if len(notes) > 0 {
+		p.Annotations = notes
+	}
+	if o.has("grace") {
+		grace := int64(o.span("grace", 0) / time.Second)
+		p.Spec.TerminationGracePeriodSeconds = &grace
+	}
+	switch r := corev1.RestartPolicy(o.values["restart"]); r {
+	case "", corev1.RestartPolicyAlways, corev1.RestartPolicyNever, corev1.RestartPolicyOnFailure:
+		p.Spec.RestartPolicy = r
+	default:
+		o.fail("restart", "Always, OnFailure or Never")
+	}
+	if owner := o.values["owner"]; owner != "" {
+		yes := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: "owner/" + uid(owner), Controller: &yes}}
+	}
+}
+
+// neighbours reads spread and affinity: KEY:..., where KEY is a node's label, and "host" its
+// name.
+func (o *options) neighbours(s *corev1.PodSpec) {
+	if o.has("spread") {
+		c, err := spread(o.values["spread"])
+		if err != nil {
+			o.fail("spread", err.Error())
+		}
+		s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{c}
+	}
+	var a corev1.Affinity
+	term := func(key string) corev1.PodAffinityTerm {
+		t, err := podTerm(o.values[key])
+		if err != nil {
+			o.fail(key, err.Error())
+		}
+		return t
+	}
+	weighted := func(key string) []corev1.WeightedPodAffinityTerm {
+		return []corev1.WeightedPodAffinityTerm{{Weight: 50, PodAffinityTerm: term(key)}}
+	}
+	if o.has("affinity") || o.has("prefer-affinity") {
+		a.PodAffinity = &corev1.PodAffinity{}
+	}
+	if o.has("anti") || o.has("prefer-anti") {
+		a.PodAntiAffinity = &corev1.PodAntiAffinity{}
+	}
+	if o.has("affinity") {
+		a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{term("affinity")}
+	}
+	if o.has("prefer-affinity") {
+		a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = weighted("prefer-affinity")
+	}
+	if o.has("anti") {
+		a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{term("anti")}
+	}
+	if o.has("prefer-anti") {
+		a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = weighted("prefer-anti")
+	}
+	if a.PodAffinity != nil || a.PodAntiAffinity != nil {
+		s.Affinity = &a
+	}
+}
+
+func topology(key string) string {
+	if key == "host" {
+		return corev1.LabelHostname
+	}
+	return key
+}
+
+func podTerm(s string) (corev1.PodAffinityTerm, error) {
+	key, match, _ := strings.Cut(s, ":")
+	m, err := labelsOf(match)
+	if err != nil || key == "" {
+		return corev1.PodAffinityTerm{}, errors.New("KEY:a=b, such as zone:app=web or host:app=web")
+	}
+	return corev1.PodAffinityTerm{TopologyKey: topology(key), LabelSelector: &metav1.LabelSelector{MatchLabels: m}}, nil
+}
+
+func spread(s string) (c corev1.TopologySpreadConstraint, err error) {
+	parts := strings.Split(s, ":")
+	c.WhenUnsatisfiable = corev1.DoNotSchedule
+	if len(parts) == 4 && parts[2] == "soft" {
+		c.WhenUnsatisfiable = corev1.ScheduleAnyway
+		parts = append(parts[:2], parts[3])
+	}
+	want := errors.New("KEY:SKEW:a=b or KEY:SKEW:soft:a=b, such as zone:1:app=web")
+	if len(parts) != 3 || parts[0] == "" {
+		return c, want
+	}
+	skew, err := strconv.ParseInt(parts[1], 10, 32)
+	if err != nil || skew < 1 {
+		return c, want
+	}
+	m, err := labelsOf(parts[2])
+	if err != nil {
+		return c, fmt.Errorf("%w (%w)", want, err)
+	}
+	c.TopologyKey, c.MaxSkew, c.LabelSelector = topology(parts[0]), int32(skew), &metav1.LabelSelector{MatchLabels: m}
+	return c, nil
+}

@@ -1,0 +1,170 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Result is what came of a run.
+type Result struct {
+	World    *sim.World
+	Timeline []sim.Line
+	// Failed are expectations that did not come true, as *Error.
+	Failed []error
+	// Violation is what had to hold and did not; nil when all did.
+	Violation error
+}
+
+// Err is all that went wrong.
+func (r *Result) Err() error { return errors.Join(append(slices.Clone(r.Failed), r.Violation)...) }
+
+// run is a scenario under way.
+type run struct {
+	s      *Scenario
+	w      *sim.World
+	result *Result
+}
+
+// settle is how long a cluster is given to come to rest once faults are over: a
+// request that is never answered is looked after within minutes.
+const settle = 30 * time.Minute
+
+// Run plays the scenario on a fresh cluster. Errors are faults of the scenario, of
+// type *Error; what went wrong in the cluster stands in the Result.
+func (s *Scenario) Run(o sim.Options) (*Result, error) {
+	for _, f := range s.configs {
+		f(&o)
+	}
+	r := &run{s: s, result: &Result{}}
+	tell := o.Tell
+	o.Tell = func(l sim.Line) {
+		r.result.Timeline = append(r.result.Timeline, l)
+		if tell != nil {
+			tell(l)
+		}
+	}
+	r.w = sim.New(o)
+	r.result.World = r.w
+	return r.result, r.Play(s.Until())
+}
+
+// Play schedules what the scenario says on a world and lets it happen.
+func (r *run) Play(until time.Duration) error {
+	steps := slices.Clone(r.s.steps)
+	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
+	for i := 0; i < len(steps); {
+		at := steps[i].at
+		if r.result.Violation = r.w.Run(max(at-1, 0)); r.result.Violation != nil {
+			return nil
+		}
+		for ; i < len(steps) && steps[i].at == at && !steps[i].late; i++ {
+			if err := r.do(&steps[i], at); err != nil {
+				return err
+			}
+		}
+		if r.result.Violation = r.w.Run(at); r.result.Violation != nil {
+			return nil
+		}
+		for ; i < len(steps) && steps[i].at == at && steps[i].late; i++ {
+			if err := steps[i].do(r); err != nil {
+				r.result.Failed = append(r.result.Failed, &Error{r.s.File, steps[i].line, err.Error()})
+			}
+		}
+	}
+	if r.result.Violation = r.w.Run(until); r.result.Violation == nil && r.s.rest {
+		r.rest(until)
+	}
+	return nil
+}
+
+// do has the thing happen at its time, before what the cluster does then.
+func (r *run) do(s *step, at time.Duration) error {
+	var err error
+	r.w.At(at, func() { err = s.do(r) })
+	r.result.Violation = r.w.Run(at)
+	if err != nil {
+		return &Error{r.s.File, s.line, err.Error()}
+	}
+	return nil
+}
+
+// rest ends all faults and gives the cluster time; then nobody must wait in vain.
+func (r *run) rest(until time.Duration) {
+	r.w.Calm()
+	if r.result.Violation = r.w.Run(until + settle); r.result.Violation == nil {
+		r.result.Violation = r.w.Rest()
+	}
+}
+
+func (r *run) say(text string) { r.w.Say("scenario", "op", "", text) }
+
+// create makes an object; one of that name that is there already is replaced in what its line says.
+func (r *run) create(o store.Object) error {
+	k := store.KindOf(o)
+	o, ok := o.DeepCopyObject().(store.Object)
+	if !ok {
+		return fmt.Errorf("cannot copy an object of type %T", o)
+	}
+	if p, isPod := o.(*corev1.Pod); isPod {
+		r.w.Admit(p)
+	}
+	word := strings.TrimSuffix(string(k), "s")
+	err := r.w.API().Create(o)
+	if apierrors.IsAlreadyExists(err) {
+		r.say(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is there already")
+		return nil
+	}
+	if err == nil && r.w.Elapsed() > 0 {
+		r.say(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is made")
+	}
+	return err
+}
+
+// remove deletes an object, if it is there.
+func (r *run) remove(k store.Kind, name string, grace *int64) {
+	word := strings.TrimSuffix(string(k), "s")
+	var err error
+	if k == store.Pods {
+		err = r.w.API().DeletePod(name, store.Precondition{}, grace)
+	} else {
+		err = r.w.API().Remove(k, name, store.Precondition{})
+	}
+	if err != nil {
+		r.say(word + " " + name + " is not there")
+		return
+	}
+	r.say(word + " " + name + " is deleted")
+}
+
+// change changes an object, if it is there.
+func (r *run) change(k store.Kind, name, what string, f func(store.Object)) error {
+	word := strings.TrimSuffix(string(k), "s")
+	err := r.w.API().Change(k, name, store.Precondition{}, func(o store.Object) error { f(o); return nil })
+	if apierrors.IsNotFound(err) {
+		r.say(word + " " + name + " is not there")
+		return nil
+	}
+	if err == nil {
+		r.say(word + " " + name + " " + what)
+	}
+	return err
+}
+
+// bind binds a pod as another scheduler would.
+func (r *run) bind(pod, node string) error {
+	if err := r.w.API().Bind(pod, "", node); err != nil {
+		r.say(err.Error())
+		return nil
+	}
+	r.say(pod + " is bound to " + node + " by somebody else")
+	return nil
+}

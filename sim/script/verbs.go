@@ -1,0 +1,60 @@
+package script
+
+import (
+	"slices"
+	"strings"
+)
+
+// verb is the first word of a line.
+type verb struct {
+	usage string
+	read  func(*parser, *words) error
+}
+
+// verbs by name. An init makes them, as readers come round to them for the list of
+// what would be right.
+var verbs map[string]verb
+
+func init() {
+	verbs = map[string]verb{
+		"node":          {"node NAME [cpu=4] [memory=8Gi] [pods=110] [storage=..] [res=nvidia.com/gpu=8] [labels=a=b,..] [taints=k=v:NoSchedule,..] [unschedulable]", readNode},
+		"pod":           {"pod NAME [cpu=] [memory=] [priority=] [labels=] ... (docs/simulate.md has all)", readPod},
+		"budget":        {"budget NAME match=a=b minAvailable=N|P% or maxUnavailable=N|P% [ns=]", readBudget},
+		"priorityclass": {"priorityclass NAME value=N [never] [default]", readPriorityClass},
+		"namespace":     {"namespace NAME [labels=a=b]", readNamespace},
+		"service":       {"service NAME match=a=b [ns=]", readService},
+		"class":         {"class NAME provisioner=NAME [wait]", readClass},
+		"volume":        {"volume NAME size=10Gi class=NAME [node=NAME]", readVolume},
+		"claim":         {"claim NAME size=10Gi class=NAME [ns=]", readClaim},
+		"load":          {"load FILE (YAML or JSON of Kubernetes objects, beside the scenario)", readLoad},
+		"delete":        {"delete KIND NAME [grace=30s]; KIND: node pod budget priorityclass namespace service class volume claim", readDelete},
+		"taint":         {"taint NODE KEY[=VALUE]:EFFECT", readTaint},
+		"untaint":       {"untaint NODE KEY", readUntaint},
+		"cordon":        {"cordon NODE", readCordon(true)},
+		"uncordon":      {"uncordon NODE", readCordon(false)},
+		"label":         {"label node|pod|namespace NAME KEY=VALUE,..", readLabel},
+		"resize":        {"resize NODE [cpu=] [memory=] [pods=]", readResize},
+		"ungate":        {"ungate POD", readUngate},
+		"bind":          {"bind POD NODE (as another scheduler would)", readBind},
+		"kill":          {"kill scheduler [for 1s] or kill agent NODE or kill disruption [for 1s]", readKill},
+		"start":         {"start agent NODE", readStart},
+		"lag":           {"lag scheduler|agents|disruption|owners|volumes DURATION", readLag},
+		"drop":          {"drop scheduler|agents|disruption|owners|volumes KIND for DURATION; KIND is a plural such as pods", readDrop},
+		"repeat":        {"repeat scheduler|agents|disruption|owners|volumes KIND (the next change comes twice)", readRepeat},
+		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1]", readSpoil},
+		"calm":          {"calm (no faults from here on)", readCalm},
+		"move":          {"move POD NODE (what no API server does: to see an invariant fail)", readMove},
+		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [rest]", readOption},
+		"until":         {"until DURATION", readUntil},
+		"expect":        {expectUsage, readExpect},
+	}
+}
+
+func verbList() string {
+	var names []string
+	for name := range verbs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

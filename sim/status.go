@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/podlife"
+)
+
+// statusOf is what an agent reports of a pod, and whether that is news.
+func statusOf(w *World, p *agentPod) (corev1.PodStatus, bool) {
+	was := &p.object.Status
+	out := *was
+	out.Phase = [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[p.life.Phase()]
+	now := metav1.NewTime(w.now.Truncate(time.Second))
+	if out.StartTime == nil {
+		out.StartTime = &now
+	}
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: now}
+	if p.life.Ready() {
+		ready.Status = corev1.ConditionTrue
+	}
+	init, containers := p.life.Statuses()
+	out.InitContainerStatuses, out.ContainerStatuses = containerStatuses(init), containerStatuses(containers)
+	out.Conditions = []corev1.PodCondition{ready}
+	i := slices.IndexFunc(was.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	news := out.Phase != was.Phase || was.StartTime == nil || i < 0 || was.Conditions[i].Status != ready.Status ||
+		!slices.EqualFunc(out.InitContainerStatuses, was.InitContainerStatuses, sameRun) ||
+		!slices.EqualFunc(out.ContainerStatuses, was.ContainerStatuses, sameRun)
+	return out, news
+}
+
+// merge puts an agent's conditions over those of others.
+func merge(was, ours []corev1.PodCondition) []corev1.PodCondition {
+	out := slices.Clone(was)
+	for _, c := range ours {
+		i := slices.IndexFunc(out, func(o corev1.PodCondition) bool { return o.Type == c.Type })
+		if i < 0 {
+			out = append(out, c)
+		} else if out[i].Status != c.Status {
+			out[i] = c
+		}
+	}
+	return out
+}
+
+func containerStatuses(runs []podlife.Status) []corev1.ContainerStatus {
+	out := make([]corev1.ContainerStatus, 0, len(runs))
+	for _, r := range runs {
+		s := corev1.ContainerStatus{Name: r.Name, RestartCount: r.Restarts, Ready: r.State == podlife.Up}
+		switch {
+		case r.State == podlife.Up:
+			s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.Started)}
+		case r.State == podlife.Ended:
+			s.State.Terminated = terminated(&r.Exit)
+		default:
+			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
+		}
+		if r.Last != nil {
+			s.LastTerminationState.Terminated = terminated(r.Last)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func terminated(e *podlife.Exit) *corev1.ContainerStateTerminated {
+	return &corev1.ContainerStateTerminated{ExitCode: e.Code, StartedAt: metav1.NewTime(e.Started), FinishedAt: metav1.NewTime(e.Ended)}
+}
+
+// sameRun says that nothing worth telling changed.
+func sameRun(a, b corev1.ContainerStatus) bool {
+	return a.Name == b.Name && a.RestartCount == b.RestartCount && a.Ready == b.Ready &&
+		(a.State.Running == nil) == (b.State.Running == nil) && (a.State.Terminated == nil) == (b.State.Terminated == nil)
+}
+
+// lifeSpec is what podlife reads of a specification.
+func lifeSpec(s *corev1.PodSpec) podlife.Spec {
+	out := podlife.Spec{Restart: podlife.Always}
+	switch s.RestartPolicy {
+	case corev1.RestartPolicyOnFailure:
+		out.Restart = podlife.OnFailure
+	case corev1.RestartPolicyNever:
+		out.Restart = podlife.Never
+	}
+	for i := range s.InitContainers {
+		c := &s.InitContainers[i]
+		out.Init = append(out.Init, podlife.Container{Name: c.Name, Sidecar: c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways})
+	}
+	for i := range s.Containers {
+		out.Containers = append(out.Containers, podlife.Container{Name: s.Containers[i].Name})
+	}
+	return out
+}
+
+func lifePhase(p corev1.PodPhase) podlife.Phase {
+	switch p {
+	case corev1.PodRunning:
+		return podlife.Running
+	case corev1.PodSucceeded:
+		return podlife.Succeeded
+	case corev1.PodFailed:
+		return podlife.Failed
+	}
+	return podlife.Pending
+}
+
+// lifeStatuses reads back what containerStatuses wrote.
+func lifeStatuses(s *corev1.PodStatus) (out []podlife.Status) {
+	for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for i := range cs {
+			c := &cs[i]
+			l := podlife.Status{Name: c.Name, Restarts: c.RestartCount}
+			if t := c.LastTerminationState.Terminated; t != nil {
+				l.Last = lifeExit(t)
+			}
+			switch {
+			case c.State.Running != nil:
+				l.State, l.Started = podlife.Up, c.State.Running.StartedAt.Time
+			case c.State.Terminated != nil:
+				l.State, l.Exit = podlife.Ended, *lifeExit(c.State.Terminated)
+			}
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func lifeExit(t *corev1.ContainerStateTerminated) *podlife.Exit {
+	return &podlife.Exit{Code: t.ExitCode, Started: t.StartedAt.Time, Ended: t.FinishedAt.Time}
+}
+
+// sortedKeys are the keys of a map in order.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	out := make([]K, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

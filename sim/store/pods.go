@@ -1,0 +1,85 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// defaultGrace is a pod's time to end, in seconds, when it does not say.
+const defaultGrace = 30
+
+// ChangePod is Change for a pod.
+func (s *Store) ChangePod(key string, pre Precondition, f func(*corev1.Pod) error) error {
+	return s.Change(Pods, key, pre, func(o Object) error {
+		p, ok := o.(*corev1.Pod)
+		if !ok {
+			return fmt.Errorf("pods hold an object of type %T", o)
+		}
+		return f(p)
+	})
+}
+
+// Bind puts a pod on a node, once.
+func (s *Store) Bind(key, uid, node string) error {
+	return s.ChangePod(key, Precondition{UID: uid}, func(p *corev1.Pod) error {
+		why := ""
+		switch {
+		case p.DeletionTimestamp != nil:
+			why = "pod " + p.Name + " is being deleted, cannot be assigned to a host"
+		case p.Spec.NodeName != "":
+			why = "pod " + p.Name + " is already assigned to node \"" + p.Spec.NodeName + "\""
+		case len(p.Spec.SchedulingGates) > 0:
+			why = "pod " + p.Name + " has non-empty .spec.schedulingGates"
+		}
+		if why != "" {
+			return apierrors.NewConflict(resource(Pods), p.Name, errors.New(why))
+		}
+		p.Spec.NodeName = node
+		p.Status.Conditions = WithCondition(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(s.now())})
+		return nil
+	})
+}
+
+// DeletePod deletes a pod with grace: its own when grace is nil. A pod that no
+// agent has, or that has ended, goes at once. A second call can only shorten the grace.
+func (s *Store) DeletePod(key string, pre Precondition, grace *int64) error {
+	return s.ChangePod(key, pre, func(p *corev1.Pod) error {
+		seconds := int64(defaultGrace)
+		switch {
+		case p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
+			seconds = 0
+		case grace != nil:
+			seconds = *grace
+		case p.Spec.TerminationGracePeriodSeconds != nil:
+			seconds = *p.Spec.TerminationGracePeriodSeconds
+		}
+		if p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && seconds >= *p.DeletionGracePeriodSeconds {
+			return ErrNothing
+		}
+		at := metav1.NewTime(s.now().Add(time.Duration(seconds) * time.Second))
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &seconds
+		return nil
+	})
+}
+
+// WithCondition is a copy of conditions with c in it. One whose status does not
+// change keeps its time.
+func WithCondition(conditions []corev1.PodCondition, c corev1.PodCondition) []corev1.PodCondition {
+	out := slices.Clone(conditions)
+	i := slices.IndexFunc(out, func(o corev1.PodCondition) bool { return o.Type == c.Type })
+	if i < 0 {
+		return append(out, c)
+	}
+	if out[i].Status == c.Status {
+		c.LastTransitionTime = out[i].LastTransitionTime
+	}
+	out[i] = c
+	return out
+}

@@ -1,0 +1,34 @@
+package store
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+)
+
+// shallow copies the object itself and nothing that hangs on it. The kinds that
+// are written rarely are copied whole.
+func shallow(o Object) Object {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		c := *o
+		return &c
+	case *corev1.Node:
+		c := *o
+		return &c
+	case *policyv1.PodDisruptionBudget:
+		c := *o
+		return &c
+	case *corev1.PersistentVolume:
+		c := *o
+		return &c
+	case *corev1.PersistentVolumeClaim:
+		c := *o
+		return &c
+	case *appsv1.ReplicaSet:
+		c := *o
+		return &c
+	}
+	c, _ := o.DeepCopyObject().(Object)
+	return c
+}

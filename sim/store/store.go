@@ -1,0 +1,210 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Change is one commit: made when Old is nil, gone when New is nil.
+type Change struct {
+	Revision uint64
+	Kind     Kind
+	Old, New Object
+}
+
+// Object is what the change is about, as it is or was.
+func (c *Change) Object() Object {
+	if c.New != nil {
+		return c.New
+	}
+	return c.Old
+}
+
+// Store is the API. Make it with New. One caller at a time.
+type Store struct {
+	// Hook is told of every commit.
+	Hook func(Change)
+
+	now       func() time.Time
+	revision  uint64
+	tables    map[Kind]*table
+	namesakes map[string]int
+}
+
+type table struct {
+	keys    []string // sorted
+	objects []Object // by key
+}
+
+// New is an empty store at the time that now tells.
+func New(now func() time.Time) *Store {
+	s := &Store{Hook: func(Change) {}, now: now, tables: map[Kind]*table{}, namesakes: map[string]int{}}
+	for _, k := range Kinds {
+		s.tables[k] = &table{}
+	}
+	return s
+}
+
+// Revision is that of the last commit.
+func (s *Store) Revision() uint64 { return s.revision }
+
+// Key is "namespace/name", or the name of what has no namespace.
+func Key(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// Get is an object; false when there is none of that name.
+func (s *Store) Get(k Kind, key string) (Object, bool) {
+	t := s.tables[k]
+	i, ok := t.find(key)
+	if !ok {
+		return nil, false
+	}
+	return t.objects[i], true
+}
+
+// Pod is a pod; nil when there is none of that name.
+func (s *Store) Pod(key string) *corev1.Pod {
+	o, ok := s.Get(Pods, key)
+	if !ok {
+		return nil
+	}
+	p, _ := o.(*corev1.Pod)
+	return p
+}
+
+// List are the objects of a kind by key. The slice must not be changed, and is valid until
+// the next commit.
+func (s *Store) List(k Kind) []Object { return s.tables[k].objects }
+
+// Create puts an object in, with a uid unless it has one. The object belongs to the
+// store from then on.
+func (s *Store) Create(o Object) error {
+	k := KindOf(o)
+	if k == "" {
+		return fmt.Errorf("creating an object of type %T: the simulated API does not serve it", o)
+	}
+	key := Key(o.GetNamespace(), o.GetName())
+	t := s.tables[k]
+	i, there := t.find(key)
+	if there {
+		return apierrors.NewAlreadyExists(resource(k), o.GetName())
+	}
+	if o.GetUID() == "" {
+		n := string(k) + "/" + key
+		s.namesakes[n]++
+		o.SetUID(types.UID(key + "#" + strconv.Itoa(s.namesakes[n])))
+	}
+	if created := o.GetCreationTimestamp(); created.IsZero() {
+		o.SetCreationTimestamp(metav1.NewTime(s.now().Truncate(time.Second)))
+	}
+	s.stamp(o)
+	t.keys = slices.Insert(t.keys, i, key)
+	t.objects = slices.Insert(t.objects, i, o)
+	s.Hook(Change{Revision: s.revision, Kind: k, New: o})
+	return nil
+}
+
+// Precondition is what an object must be for a write to be done; empty parts
+// are not looked at.
+type Precondition struct{ UID, ResourceVersion string }
+
+// Change replaces an object. f is given a shallow copy, and changes it or says why not;
+// what hangs on it by reference it must replace.
+func (s *Store) Change(k Kind, key string, pre Precondition, f func(Object) error) error {
+	t := s.tables[k]
+	i, ok := t.find(key)
+	if !ok {
+		return apierrors.NewNotFound(resource(k), key)
+	}
+	old := t.objects[i]
+	if err := pre.check(k, old); err != nil {
+		return err
+	}
+	next := shallow(old)
+	if err := f(next); err != nil {
+		if errors.Is(err, ErrNothing) {
+			return nil
+		}
+		return err
+	}
+	if g := next.GetDeletionGracePeriodSeconds(); next.GetDeletionTimestamp() != nil && (g == nil || *g == 0) && len(next.GetFinalizers()) == 0 {
+		s.drop(k, i)
+		return nil
+	}
+	s.stamp(next)
+	t.objects[i] = next
+	s.Hook(Change{Revision: s.revision, Kind: k, Old: old, New: next})
+	return nil
+}
+
+// ErrNothing is what the function given to Change answers when all is as it should be.
+var ErrNothing = errors.New("nothing to change")
+
+func (p Precondition) check(k Kind, o Object) error {
+	switch {
+	case p.UID != "" && p.UID != string(o.GetUID()):
+		return apierrors.NewConflict(resource(k), o.GetName(), fmt.Errorf("the uid is %s and not %s", o.GetUID(), p.UID))
+	case p.ResourceVersion != "" && p.ResourceVersion != o.GetResourceVersion():
+		return apierrors.NewConflict(resource(k), o.GetName(), errors.New("the object has been modified"))
+	}
+	return nil
+}
+
+// Remove takes an object out at once; what has finalizers stays and is marked.
+// Pods are deleted with DeletePod.
+func (s *Store) Remove(k Kind, key string, pre Precondition) error {
+	t := s.tables[k]
+	i, ok := t.find(key)
+	if !ok {
+		return apierrors.NewNotFound(resource(k), key)
+	}
+	if err := pre.check(k, t.objects[i]); err != nil {
+		return err
+	}
+	if len(t.objects[i].GetFinalizers()) == 0 {
+		s.drop(k, i)
+		return nil
+	}
+	return s.Change(k, key, pre, func(o Object) error {
+		if o.GetDeletionTimestamp() != nil {
+			return ErrNothing
+		}
+		now := metav1.NewTime(s.now())
+		o.SetDeletionTimestamp(&now)
+		return nil
+	})
+}
+
+func (s *Store) drop(k Kind, i int) {
+	t := s.tables[k]
+	old := t.objects[i]
+	s.revision++
+	t.keys = slices.Delete(t.keys, i, i+1)
+	t.objects = slices.Delete(t.objects, i, i+1)
+	s.Hook(Change{Revision: s.revision, Kind: k, Old: old})
+}
+
+func (s *Store) stamp(o Object) {
+	s.revision++
+	o.SetResourceVersion(strconv.FormatUint(s.revision, 10))
+}
+
+func (t *table) find(key string) (int, bool) {
+	return slices.BinarySearchFunc(t.keys, key, cmp.Compare)
+}
+
+func resource(k Kind) schema.GroupResource { return schema.GroupResource{Resource: string(k)} }

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func newStore(t *testing.T) (*Store, *[]Change) {
+	t.Helper()
+	now := time.Unix(1000, 0)
+	s := New(func() time.Time { return now })
+	var log []Change
+	s.Hook = func(c Change) { log = append(log, c) }
+	return s, &log
+}
+
+func create(t *testing.T, s *Store, name string) *corev1.Pod {
+	t.Helper()
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+	if err := s.Create(p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAPodIsBoundOnce(t *testing.T) {
+	s, _ := newStore(t)
+	p := create(t, s, "a")
+	if err := s.Bind("ns/a", "other", "n1"); !apierrors.IsConflict(err) {
+		t.Errorf("binding a namesake: %v, want a conflict", err)
+	}
+	if err := s.Bind("ns/a", string(p.UID), "n1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Bind("ns/a", string(p.UID), "n2"); !apierrors.IsConflict(err) {
+		t.Errorf("binding again: %v, want a conflict", err)
+	}
+	if got := s.Pod("ns/a").Spec.NodeName; got != "n1" || p.Spec.NodeName != "" {
+		t.Errorf("on %q, and what was read before says %q", got, p.Spec.NodeName)
+	}
+}
+
+func TestDeletionHasGraceOnlyWhereAnAgentHasThePod(t *testing.T) {
+	s, log := newStore(t)
+	create(t, s, "a")
+	create(t, s, "b")
+	if err := s.DeletePod("ns/a", Precondition{}, nil); err != nil || s.Pod("ns/a") != nil {
+		t.Errorf("an unbound pod is still there (%v)", err)
+	}
+	if err := s.Bind("ns/b", "", "n1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeletePod("ns/b", Precondition{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	b := s.Pod("ns/b")
+	if b == nil || b.DeletionTimestamp == nil || *b.DeletionGracePeriodSeconds != defaultGrace {
+		t.Fatalf("a bound pod is not being deleted with grace: %+v", b)
+	}
+	n := len(*log)
+	more := int64(60)
+	if err := s.DeletePod("ns/b", Precondition{}, &more); err != nil || len(*log) != n {
+		t.Errorf("a longer grace changed something (%v)", err)
+	}
+	none := int64(0)
+	if err := s.DeletePod("ns/b", Precondition{}, &none); err != nil || s.Pod("ns/b") != nil {
+		t.Errorf("the agent's deletion left the pod there (%v)", err)
+	}
+	if again := create(t, s, "b"); again.UID == b.UID {
+		t.Error("a namesake has the same uid")
+	}
+}
+
+func TestStaleWritesConflict(t *testing.T) {
+	s, _ := newStore(t)
+	p := create(t, s, "a")
+	touch := func(p *corev1.Pod) error { p.Status.Phase = corev1.PodRunning; return nil }
+	pre := Precondition{ResourceVersion: p.ResourceVersion}
+	if err := s.ChangePod("ns/a", pre, touch); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ChangePod("ns/a", pre, touch); !apierrors.IsConflict(err) {
+		t.Errorf("a write on an old revision: %v, want a conflict", err)
+	}
+	if err := s.ChangePod("ns/z", pre, touch); !apierrors.IsNotFound(err) {
+		t.Errorf("a write on nothing: %v, want not found", err)
+	}
+}
+
+func TestFinalizersHoldWhatIsRemoved(t *testing.T) {
+	s, log := newStore(t)
+	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v", Finalizers: []string{"f"}}}
+	if err := s.Create(v); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(Volumes, "v", Precondition{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, there := s.Get(Volumes, "v"); !there {
+		t.Fatal("it went in spite of its finalizer")
+	}
+	err := s.Change(Volumes, "v", Precondition{}, func(o Object) error { o.SetFinalizers(nil); return nil })
+	if _, there := s.Get(Volumes, "v"); err != nil || there {
+		t.Errorf("it stays without a finalizer (%v)", err)
+	}
+	if last := (*log)[len(*log)-1]; last.New != nil || last.Kind != Volumes {
+		t.Errorf("the last change is %+v, want a deletion", last)
+	}
+}

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Input is an event for the machine with the object that it was compiled of.
+type Input struct {
+	Event scheduling.Event
+	// Object is of an Upsert, and of an Outcome that saw a pod; nil otherwise.
+	Object store.Object
+	// Budgets are of an Outcome that was refused by them.
+	Budgets []*policyv1.PodDisruptionBudget
+}
+
+// View turns what a watch says into events, as feed does in production: compiled
+// objects, finished pods left out, and, after a list, deletions of what is gone.
+type View struct {
+	intake *intake.Intake
+	uids   map[store.Kind]map[string]string // by key
+}
+
+// NewView has seen nothing.
+func NewView() *View {
+	return &View{intake: intake.New(), uids: map[store.Kind]map[string]string{}}
+}
+
+// See appends the events of one change.
+func (v *View) See(in []Input, c store.Change) []Input {
+	if c.New == nil || finished(c.New) {
+		return v.remove(in, c.Kind, keyOf(c.Object()))
+	}
+	return v.upsert(in, c.Kind, c.New)
+}
+
+// Replace appends the events of a whole list.
+func (v *View) Replace(in []Input, k store.Kind, list []store.Object) []Input {
+	there := make(map[string]bool, len(list))
+	for _, o := range list {
+		if !finished(o) {
+			in = v.upsert(in, k, o)
+			there[keyOf(o)] = true
+		}
+	}
+	var gone []string
+	for key := range v.uids[k] {
+		if !there[key] {
+			gone = append(gone, key)
+		}
+	}
+	slices.Sort(gone)
+	for _, key := range gone {
+		in = v.remove(in, k, key)
+	}
+	return in
+}
+
+func (v *View) upsert(in []Input, k store.Kind, o store.Object) []Input {
+	key := keyOf(o)
+	if uid, ok := v.uids[k][key]; ok && uid != string(o.GetUID()) {
+		in = v.remove(in, k, key)
+	}
+	if v.uids[k] == nil {
+		v.uids[k] = map[string]string{}
+	}
+	v.uids[k][key] = string(o.GetUID())
+	return append(in, Input{Event: scheduling.Upsert{Object: v.Compile(o)}, Object: o})
+}
+
+func (v *View) remove(in []Input, k store.Kind, key string) []Input {
+	uid, ok := v.uids[k][key]
+	if !ok {
+		return in
+	}
+	delete(v.uids[k], key)
+	return append(in, Input{Event: scheduling.Remove{Object: Identity(k, key, uid)}})
+}
+
+func keyOf(o store.Object) string { return store.Key(o.GetNamespace(), o.GetName()) }
+
+func finished(o store.Object) bool {
+	p, ok := o.(*corev1.Pod)
+	return ok && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
+}
+
+// Pod compiles a pod.
+func (v *View) Pod(p *corev1.Pod) *model.Pod { return v.intake.Pod(p) }
+
+// Compile makes a model of an object; nil of what scheduling does not read.
+func (v *View) Compile(o store.Object) any {
+	in := v.intake
+	switch o := o.(type) {
+	case *corev1.Pod:
+		return in.Pod(o)
+	case *corev1.Node:
+		return in.Node(o)
+	case *corev1.Namespace:
+		return in.Namespace(o)
+	case *corev1.Service:
+		return in.Service(o)
+	case *corev1.ReplicationController:
+		return in.ReplicationController(o)
+	case *appsv1.ReplicaSet:
+		return in.ReplicaSet(o)
+	case *appsv1.StatefulSet:
+		return in.StatefulSet(o)
+	case *policyv1.PodDisruptionBudget:
+		return in.Budget(o)
+	case *schedulingv1.PriorityClass:
+		return in.PriorityClass(o)
+	}
+	return v.compileVolume(o)
+}
+
+func (v *View) compileVolume(o store.Object) any {
+	in := v.intake
+	switch o := o.(type) {
+	case *corev1.PersistentVolume:
+		return in.PersistentVolume(o)
+	case *corev1.PersistentVolumeClaim:
+		return in.PersistentVolumeClaim(o)
+	case *storagev1.StorageClass:
+		return in.StorageClass(o)
+	case *storagev1.CSINode:
+		return in.CSINode(o)
+	case *storagev1.CSIDriver:
+		return in.CSIDriver(o)
+	case *storagev1.CSIStorageCapacity:
+		return in.CSIStorageCapacity(o)
+	case *storagev1.VolumeAttachment:
+		return in.VolumeAttachment(o)
+	case *resourcev1.ResourceClaim:
+		return in.ResourceClaim(o)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// volumes is the actor that binds a claim to the volume whose claimRef names it, and
+// makes a volume where a node was selected for a claim.
+type volumes struct {
+	w *World
+	r *reader
+}
+
+// provisioning is how long making a volume takes.
+const provisioning = 2 * time.Second
+
+func newVolumes(w *World) *volumes {
+	v := &volumes{w: w}
+	v.r = w.newReader("volumes", store.Volumes, store.Claims)
+	v.r.see = func(c store.Change) {
+		if c.New != nil {
+			v.look(c.New)
+		}
+	}
+	v.r.replace = func(_ store.Kind, list []store.Object) {
+		for _, o := range list {
+			v.look(o)
+		}
+	}
+	v.r.begin()
+	return v
+}
+
+func (v *volumes) look(o store.Object) {
+	switch o := o.(type) {
+	case *corev1.PersistentVolume:
+		if ref := o.Spec.ClaimRef; ref != nil {
+			v.bind(store.Key(ref.Namespace, ref.Name), string(ref.UID), o.Name)
+		}
+	case *corev1.PersistentVolumeClaim:
+		if node := o.Annotations[selectedNode]; node != "" && o.Spec.VolumeName == "" {
+			v.w.after(provisioning, func() { v.provision(keyOf(o), node) })
+		}
+	}
+}
+
+// bind completes what a claimRef began.
+func (v *volumes) bind(claim, uid, volume string) {
+	_ = v.w.api.Change(store.Claims, claim, store.Precondition{UID: uid}, func(o store.Object) error {
+		c, ok := o.(*corev1.PersistentVolumeClaim)
+		if !ok || c.Spec.VolumeName != "" {
+			return store.ErrNothing
+		}
+		c.Spec.VolumeName = volume
+		c.Status.Phase = corev1.ClaimBound
+		c.Annotations = maps.Clone(c.Annotations)
+		if c.Annotations == nil {
+			c.Annotations = map[string]string{}
+		}
+		c.Annotations["pv.kubernetes.io/bind-completed"] = "yes"
+		v.w.tell("volumes", "bound", claim, fmt.Sprintf("claim %s is bound to volume %s", claim, volume))
+		return nil
+	})
+	_ = v.w.api.Change(store.Volumes, volume, store.Precondition{}, func(o store.Object) error {
+		pv, ok := o.(*corev1.PersistentVolume)
+		if !ok || pv.Status.Phase == corev1.VolumeBound {
+			return store.ErrNothing
+		}
+		pv.Status.Phase = corev1.VolumeBound
+		return nil
+	})
+}
+
+// provision makes a volume on the selected node, if the claim still waits for one.
+func (v *volumes) provision(claim, node string) {
+	o, there := v.w.api.Get(store.Claims, claim)
+	c, ok := o.(*corev1.PersistentVolumeClaim)
+	if !there || !ok || c.Spec.VolumeName != "" || c.Annotations[selectedNode] != node || c.Spec.StorageClassName == nil {
+		return
+	}
+	sc, _ := v.w.api.Get(store.StorageClasses, *c.Spec.StorageClassName)
+	if class, ok := sc.(*storagev1.StorageClass); !ok || class.Provisioner == "kubernetes.io/no-provisioner" {
+		return
+	}
+	name := "pvc-" + c.Namespace + "-" + c.Name
+	_ = v.w.api.Create(&corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeSpec{
+			StorageClassName: *c.Spec.StorageClassName, AccessModes: c.Spec.AccessModes,
+			Capacity: corev1.ResourceList{corev1.ResourceStorage: c.Spec.Resources.Requests[corev1.ResourceStorage]},
+			ClaimRef: &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID},
+			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
+			}}}},
+		},
+	})
+}
+
+func uid(s string) types.UID { return types.UID(s) }

@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Options of a World.
+type Options struct {
+	Start time.Time // zero: 2026-01-01 00:00 UTC
+	Seed  uint64    // of faults
+	// Machine is the scheduler's policy; its Profiles are made of those below.
+	Machine  scheduling.Config
+	Profiles []*placement.Profile
+	// Ties is the scheduler's seed, ViewMemory what its views may take (0: the default).
+	Ties       uint64
+	ViewMemory int
+	Preemption preemption.Options
+	// Latency is what a request takes to the API server, and its answer back.
+	Latency time.Duration
+	// Lag is what a watch is behind.
+	Lag    time.Duration
+	Faults Faults
+	// Decisions is how many the scheduler makes in a step; 64 when 0.
+	Decisions int
+	// Audit looks after what must always hold; without it only NeverMoves is.
+	Audit bool
+	// Tell is given the timeline; may be nil.
+	Tell func(Line)
+	// Record is given what the scheduler's machine was fed and what it answered;
+	// may be nil. What it is given is valid during the call.
+	Record func(*Step)
+}
+
+// World is a cluster under virtual time. Make it with New.
+type World struct {
+	o     Options
+	now   time.Time
+	start time.Time
+	queue events
+	seq   uint64
+	steps int // things that happened
+
+	api        *store.Store
+	readers    []*reader
+	faults     *faults
+	scheduler  *scheduler
+	agents     *agents
+	disruption *disruption
+	owners     *owners
+	volumes    *volumes
+	audit      *audit
+	counts     Counts
+}
+
+// New is an empty cluster with its control plane running.
+func New(o Options) *World {
+	if o.Start.IsZero() {
+		o.Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	if o.Decisions == 0 {
+		o.Decisions = 64
+	}
+	if o.Tell == nil {
+		o.Tell = func(Line) {}
+	}
+	o.Machine.Profiles = nil
+	for _, p := range o.Profiles {
+		o.Machine.Profiles = append(o.Machine.Profiles, scheduling.PlacedBy(p, scheduling.Placing{Seed: o.Ties, Room: o.ViewMemory / len(o.Profiles), Preemption: o.Preemption}))
+	}
+	w := &World{o: o, now: o.Start, start: o.Start}
+	w.api = store.New(func() time.Time { return w.now })
+	w.api.Hook = w.committed
+	w.faults = newFaults(w)
+	w.audit = newAudit(w)
+	w.scheduler = newScheduler(w)
+	w.agents = newAgents(w)
+	w.disruption = newDisruption(w)
+	w.owners = newOwners(w)
+	w.volumes = newVolumes(w)
+	return w
+}
+
+// API is the simulated API server. What is written to it is noticed by the
+// actors as a real write would be.
+func (w *World) API() *store.Store { return w.api }
+
+// Now is the virtual time, and Elapsed that since the start.
+func (w *World) Now() time.Time { return w.now }
+
+// Elapsed is the virtual time since the start.
+func (w *World) Elapsed() time.Duration { return w.now.Sub(w.start) }
+
+// Steps is how many things happened so far.
+func (w *World) Steps() int { return w.steps }
+
+// Machine is the scheduler's, as it is now; nil while it is down.
+func (w *World) Machine() *scheduling.Machine { return w.scheduler.machine }
+
+// At has something done at a time after the start, after all that was
+// scheduled before for the same time.
+func (w *World) At(d time.Duration, f func()) { w.at(w.start.Add(d), f) }
+
+func (w *World) after(d time.Duration, f func()) { w.at(w.now.Add(d), f) }
+
+func (w *World) at(t time.Time, f func()) {
+	if t.Before(w.now) {
+		t = w.now
+	}
+	w.seq++
+	heap.Push(&w.queue, event{t, w.seq, f})
+}
+
+// Run lets everything happen until the given time after the start. It ends at once
+// with the first Violation.
+func (w *World) Run(until time.Duration) error {
+	end := w.start.Add(until)
+	for w.Next(end) {
+	}
+	if w.audit.broken == nil && w.now.Before(end) {
+		w.now = end
+	}
+	return w.Violation()
+}
+
+// Next lets the next thing happen, if it is due by end. False when there is none,
+// or what must hold does not.
+func (w *World) Next(end time.Time) bool {
+	if w.audit.broken != nil || len(w.queue) == 0 || w.queue[0].at.After(end) {
+		return false
+	}
+	e, ok := heap.Pop(&w.queue).(event)
+	if !ok {
+		return false
+	}
+	w.now = e.at
+	w.steps++
+	e.f()
+	return w.audit.broken == nil
+}
+
+// Violation is what did not hold, nil when all did.
+func (w *World) Violation() error {
+	if w.audit.broken == nil {
+		return nil
+	}
+	return w.audit.broken
+}
+
+// committed tells readers and the audit of a commit.
+func (w *World) committed(c store.Change) {
+	w.count(c)
+	w.audit.committed(c)
+	for _, r := range w.readers {
+		r.committed(c)
+	}
+}
+
+type event struct {
+	at  time.Time
+	seq uint64
+	f   func()
+}
+
+// events is a heap by time, then by order of arrival.
+type events []event
+
+func (q events) Len() int      { return len(q) }
+func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *events) Push(x any)   { e, _ := x.(event); *q = append(*q, e) }
+func (q events) Less(i, j int) bool {
+	if c := q[i].at.Compare(q[j].at); c != 0 {
+		return c < 0
+	}
+	return q[i].seq < q[j].seq
+}
+
+func (q *events) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	(*q)[last] = event{}
+	*q = (*q)[:last]
+	return e
+}
