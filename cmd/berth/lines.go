@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -17,7 +18,10 @@ import (
 )
 
 // lines say what started where.
-type lines struct{ w io.Writer }
+type lines struct {
+	w     io.Writer
+	debug net.Addr // where the scheduler tells about itself
+}
 
 func (l lines) started(o *upOptions, settings settings, server *apiserver.Server, nodes []*corev1.Node, others int, took time.Duration) {
 	kept := "data in " + o.server.DataDir
@@ -36,6 +40,9 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), kept)
 	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.berth.Scheduler.Seed)
+	if l.debug != nil {
+		fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.debug)
+	}
 	fmt.Fprintf(t, "  controllers\tnode taints, namespaces, service accounts\t\n")
 	fmt.Fprintf(t, "  nodes\t%d simulated\t%s\n", len(nodes), sizes(nodes))
 	fmt.Fprintf(t, "  kubeconfig\t%s\t\n", server.KubeconfigPath())

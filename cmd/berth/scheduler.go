@@ -54,7 +54,7 @@ its default, requests are limited by the number of workers and by the server alo
 func (f *schedulerFlags) add(flags *pflag.FlagSet) {
 	e := electionOf(config.DefaultKubeScheduler().LeaderElection)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "how to reach the API server; without it the file's clientConnection, the default cluster, or the service account of the pod that this runs in")
-	flags.StringVar(&f.listen, "metrics-bind-address", "", "HOST:PORT to serve /livez, /readyz and /metrics on over HTTPS; /metrics needs a bearer token that may get it; empty serves none")
+	flags.StringVar(&f.listen, "metrics-bind-address", "", "HOST:PORT to serve /livez, /readyz, /metrics, /configz and /debug on over HTTPS; all but the first two need a bearer token that may get the path; empty serves none")
 	flags.Uint64Var(&f.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
 	flags.BoolVar(&f.elect, "leader-elect", true, "schedule only while holding a lease that copies compete for")
 	flags.StringVar(&f.election.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the lease")
@@ -77,6 +77,13 @@ func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error
 	}
 	o.Listen = f.listen
 	o.Election = f.elected(flags, s.scheduler.LeaderElection)
+	s.berth.Scheduler.Seed = o.Seed
+	s.scheduler.LeaderElection.Enabled = o.Election != nil
+	if e := o.Election; e != nil {
+		s.scheduler.LeaderElection = config.LeaderElection{Enabled: true, Namespace: e.Namespace, Name: e.Name,
+			LeaseDuration: e.LeaseDuration, RenewDeadline: e.RenewDeadline, RetryPeriod: e.RetryPeriod}
+	}
+	o.Effective = s.effective()
 	kubeconfig := f.kubeconfig
 	if kubeconfig == "" {
 		kubeconfig = s.scheduler.Client.Kubeconfig
@@ -117,12 +124,13 @@ func electionOf(l config.LeaderElection) scheduler.Election {
 	return scheduler.Election{Namespace: l.Namespace, Name: l.Name, LeaseDuration: l.LeaseDuration, RenewDeadline: l.RenewDeadline, RetryPeriod: l.RetryPeriod}
 }
 
-// limitClient sets the file's rate limits unless they are the default ones,
+// limitClient sets how the file wants requests to be written, and its rate limits unless they are the default ones,
 // which were made for a scheduler that needs most of its time to decide.
 func limitClient(c *rest.Config, limits config.ClientConnection) {
 	if d := config.DefaultKubeScheduler().Client; limits.QPS != d.QPS || limits.Burst != d.Burst {
 		c.QPS, c.Burst = limits.QPS, limits.Burst
 	}
+	c.ContentType = limits.ContentType
 }
 
 // schedulerOptions is what the configuration files say of the scheduler.
@@ -132,5 +140,8 @@ func schedulerOptions(s settings) scheduler.Options {
 	o.InitialBackoff, o.MaxBackoff = s.scheduler.InitialBackoff, s.scheduler.MaxBackoff
 	o.Seed, o.BindWorkers = s.berth.Scheduler.Seed, s.berth.Scheduler.BindWorkers
 	o.ViewMemory = s.berth.Scheduler.ViewMemoryMiB << 20
+	k := s.scheduler
+	o.Extenders, o.DelayCache, o.Warnings, o.Effective = k.Extenders, k.DelayCacheUntilActive, k.Warnings, s.effective()
+	o.Profiling, o.ContentionProfiling = k.Profiling, k.ContentionProfiling
 	return o
 }

@@ -41,13 +41,18 @@ func loadConfig(files []string) (settings, error) {
 		case d.Kind == config.SchedulerKind:
 			s.scheduler, err = config.ReadKubeScheduler(d)
 		default:
-			err = fmt.Errorf("%s: %s %s: must be %s or %s", d.File, d.APIVersion, d.Kind, config.Kind, config.SchedulerKind)
+			err = config.Unknown(d)
 		}
 		if err != nil {
 			return s, err
 		}
 	}
 	return s, nil
+}
+
+// effective is the configuration as it holds, for /configz.
+func (s *settings) effective() map[string]any {
+	return map[string]any{"kubescheduler.config.k8s.io": s.scheduler.Effective(), "berth.dev": s.berth}
 }
 
 // profiles are the scheduler's, with Berth's own options put in.

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -34,6 +36,28 @@ func TestFilesAsUsersHaveThem(t *testing.T) {
 		if got != string(want) {
 			t.Errorf("%s: warnings\n%swant\n%s", file, got, want)
 		}
+		againAsEffective(t, file, k)
+	}
+}
+
+// againAsEffective reads what is effective of a file as a file: it must be the same.
+func againAsEffective(t *testing.T, file string, k KubeScheduler) {
+	t.Helper()
+	js, err := json.Marshal(k.Effective())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadKubeScheduler(Document{File: file, APIVersion: SchedulerAPIVersion, Kind: SchedulerKind, JSON: js})
+	if err != nil {
+		t.Fatalf("%s: the effective configuration is refused: %v\n%s", file, err, js)
+	}
+	k.Warnings, again.Warnings = nil, nil
+	for i := range k.added {
+		k.added[i], again.added[i] = nil, nil // the same but for spaces
+	}
+	got, want := fmt.Sprintf("%+v", again), fmt.Sprintf("%+v", k)
+	if got != want {
+		t.Errorf("%s: read again\n%s\nnot\n%s", file, got, want)
 	}
 }
 
@@ -67,7 +91,7 @@ func TestProfilesComeOutAsWritten(t *testing.T) {
 	want := KubeScheduler{InitialBackoff: 2 * time.Second, MaxBackoff: 20 * time.Second, DelayCacheUntilActive: true,
 		LeaderElection: LeaderElection{false, 30 * time.Second, 20 * time.Second, 5 * time.Second, "scheduling", "my-scheduler"},
 		Client:         ClientConnection{AcceptContentTypes: "application/json", ContentType: "application/json", QPS: 200, Burst: 400}}
-	k.Profiles, k.Warnings, k.Extenders = nil, nil, nil
+	k.Profiles, k.Warnings, k.Extenders, k.added = nil, nil, nil, nil
 	if !reflect.DeepEqual(k, want) {
 		t.Errorf("everything:\ngot  %+v\nwant %+v", k, want)
 	}

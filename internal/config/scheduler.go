@@ -41,6 +41,8 @@ type KubeScheduler struct {
 	DelayCacheUntilActive bool
 	// Warnings say what is accepted and has no effect, each with its path.
 	Warnings []string
+
+	added map[string][]byte // arguments of NodeAffinity as given, by profile
 }
 
 // LeaderElection is how one of several schedulers comes to lead.
@@ -131,9 +133,24 @@ func compileScheduler(f *faults, c *schedulerv1.KubeSchedulerConfiguration) Kube
 	var ignored []string
 	k.Extenders, ignored = extenders(f, c.Extenders)
 	k.Profiles = profiles(f, c.Profiles)
+	k.added = addedAffinities(k.Profiles, c.Profiles)
 	leave(k.Profiles, ignored)
 	k.Warnings = f.warnings
 	return k
+}
+
+// addedAffinities keeps the arguments of NodeAffinity, which compiling does not
+// keep in their form.
+func addedAffinities(profiles []placement.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
+	out := map[string][]byte{}
+	for i := range in {
+		for _, c := range in[i].PluginConfig {
+			if c.Name == "NodeAffinity" && len(c.Args.Raw) > 0 {
+				out[profiles[i].Name] = c.Args.Raw
+			}
+		}
+	}
+	return out
 }
 
 // sampled checks a percentage of nodes to score.

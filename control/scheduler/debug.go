@@ -1,0 +1,59 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// answersWithin is how long a question to the loop may take.
+const answersWithin = 5 * time.Second
+
+// atLoop has the loop run a question between two steps, and waits for it. The
+// question must only copy: the loop stands still meanwhile.
+func (s *shell) atLoop(ctx context.Context, question func(*scheduling.Machine)) error {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	done := make(chan struct{})
+	asked := func(m *scheduling.Machine) {
+		question(m)
+		close(done)
+	}
+	select {
+	case s.questions <- asked:
+		<-done
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the scheduling loop did not come round within %v; it may still be waiting for the first lists", answersWithin)
+	}
+}
+
+// reply sends a value as JSON or, unless JSON is asked for by Accept or
+// ?format=json, as text.
+func reply(w http.ResponseWriter, r *http.Request, value any, text func(io.Writer)) {
+	format := r.URL.Query().Get("format")
+	switch {
+	case format != "" && format != "json" && format != "text":
+		http.Error(w, fmt.Sprintf("format: %q: must be json or text", format), http.StatusBadRequest)
+	case format == "json" || format == "" && strings.Contains(r.Header.Get("Accept"), "application/json"):
+		w.Header().Set("Content-Type", "application/json")
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		_ = e.Encode(value)
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		text(w)
+	}
+}
+
+// configz shows the configuration as it holds.
+func (s *shell) configz(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(s.o.Effective)
+}

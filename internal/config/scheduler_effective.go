@@ -1,0 +1,133 @@
+package config
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	schedulerv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// Effective is the configuration as a file with everything written out that has an
+// effect: read again, it gives the same. Keys of certificates are left out.
+func (k *KubeScheduler) Effective() *schedulerv1.KubeSchedulerConfiguration {
+	c := &schedulerv1.KubeSchedulerConfiguration{
+		TypeMeta:                 metav1.TypeMeta{APIVersion: SchedulerAPIVersion, Kind: SchedulerKind},
+		PodInitialBackoffSeconds: new(int64(k.InitialBackoff / time.Second)),
+		PodMaxBackoffSeconds:     new(int64(k.MaxBackoff / time.Second)),
+		DelayCacheUntilActive:    k.DelayCacheUntilActive,
+	}
+	c.EnableProfiling, c.EnableContentionProfiling = new(k.Profiling), new(k.ContentionProfiling)
+	e, d := k.LeaderElection, func(d time.Duration) metav1.Duration { return metav1.Duration{Duration: d} }
+	c.LeaderElection.LeaderElect, c.LeaderElection.ResourceLock = new(e.Enabled), "leases"
+	c.LeaderElection.ResourceName, c.LeaderElection.ResourceNamespace = e.Name, e.Namespace
+	c.LeaderElection.LeaseDuration, c.LeaderElection.RenewDeadline, c.LeaderElection.RetryPeriod = d(e.LeaseDuration), d(e.RenewDeadline), d(e.RetryPeriod)
+	c.ClientConnection.Kubeconfig = k.Client.Kubeconfig
+	c.ClientConnection.AcceptContentTypes, c.ClientConnection.ContentType = k.Client.AcceptContentTypes, k.Client.ContentType
+	c.ClientConnection.QPS, c.ClientConnection.Burst = k.Client.QPS, int32(k.Client.Burst)
+	for i := range k.Extenders {
+		c.Extenders = append(c.Extenders, k.Extenders[i].effective())
+	}
+	for i := range k.Profiles {
+		p := &k.Profiles[i]
+		c.Profiles = append(c.Profiles, schedulerv1.KubeSchedulerProfile{SchedulerName: &p.Name, Plugins: effectivePlugins(p), PluginConfig: effectiveArgs(p)})
+		if args := k.added[p.Name]; args != nil {
+			c.Profiles[i].PluginConfig = append(c.Profiles[i].PluginConfig, schedulerv1.PluginConfig{Name: "NodeAffinity", Args: runtime.RawExtension{Raw: args}})
+		}
+	}
+	return c
+}
+
+func (e *Extender) effective() schedulerv1.Extender {
+	tls := e.TLS
+	tls.KeyData = nil
+	out := schedulerv1.Extender{URLPrefix: e.URL, FilterVerb: e.Filter, PrioritizeVerb: e.Prioritize, PreemptVerb: e.Preempt, BindVerb: e.Bind,
+		Weight: e.Weight, HTTPTimeout: metav1.Duration{Duration: e.Timeout}, NodeCacheCapable: e.NodeCacheCapable, Ignorable: e.Ignorable, TLSConfig: &tls}
+	for _, name := range e.Managed {
+		out.ManagedResources = append(out.ManagedResources, schedulerv1.ExtenderManagedResource{Name: name})
+	}
+	return out
+}
+
+// effectivePlugins lists what runs at each point and disables the rest.
+func effectivePlugins(c *placement.Config) *schedulerv1.Plugins {
+	set := func(rules []decision.Rule) schedulerv1.PluginSet {
+		s := schedulerv1.PluginSet{Disabled: []schedulerv1.Plugin{{Name: "*"}}}
+		for _, r := range rules {
+			s.Enabled = append(s.Enabled, schedulerv1.Plugin{Name: r.String()})
+		}
+		return s
+	}
+	p := &schedulerv1.Plugins{PreEnqueue: set(c.PreEnqueue), PreFilter: set(c.PreFilter), Filter: set(c.Filter), PreScore: set(c.PreScore), Score: set(nil), PostFilter: set(nil)}
+	for _, w := range c.Score {
+		p.Score.Enabled = append(p.Score.Enabled, schedulerv1.Plugin{Name: w.Rule.String(), Weight: new(int32(w.Weight))})
+	}
+	if c.Preemption {
+		p.PostFilter = set([]decision.Rule{decision.DefaultPreemption})
+	}
+	return p
+}
+
+func effectiveArgs(c *placement.Config) []schedulerv1.PluginConfig {
+	var out []schedulerv1.PluginConfig
+	give := func(name string, args any) {
+		raw, _ := json.Marshal(args) // of our own types: it cannot fail
+		out = append(out, schedulerv1.PluginConfig{Name: name, Args: runtime.RawExtension{Raw: raw}})
+	}
+	resources := func(list []placement.ResourceWeight) (out []schedulerv1.ResourceSpec) {
+		for _, r := range list {
+			out = append(out, schedulerv1.ResourceSpec{Name: r.Name, Weight: r.Weight})
+		}
+		return out
+	}
+	strategy := &schedulerv1.ScoringStrategy{Resources: resources(c.Fit.Resources),
+		Type: [...]schedulerv1.ScoringStrategyType{schedulerv1.LeastAllocated, schedulerv1.MostAllocated, schedulerv1.RequestedToCapacityRatio}[c.Fit.Strategy]}
+	if len(c.Fit.Shape) > 0 {
+		strategy.RequestedToCapacityRatio = &schedulerv1.RequestedToCapacityRatioParam{}
+		for _, p := range c.Fit.Shape {
+			strategy.RequestedToCapacityRatio.Shape = append(strategy.RequestedToCapacityRatio.Shape,
+				schedulerv1.UtilizationShapePoint{Utilization: int32(p.Utilization), Score: int32(p.Score)})
+		}
+	}
+	give("InterPodAffinity", schedulerv1.InterPodAffinityArgs{HardPodAffinityWeight: new(int32(c.InterPod.HardWeight)), IgnorePreferredTermsOfExistingPods: c.InterPod.IgnoreExisting})
+	give("NodeResourcesBalancedAllocation", schedulerv1.NodeResourcesBalancedAllocationArgs{Resources: resources(c.Balanced)})
+	give("NodeResourcesFit", schedulerv1.NodeResourcesFitArgs{IgnoredResources: slices.Compact(slices.Sorted(slices.Values(c.Fit.Ignored))), IgnoredResourceGroups: c.Fit.IgnoredGroups, ScoringStrategy: strategy})
+	give("PodTopologySpread", effectiveSpread(&c.Spread))
+	give("VolumeBinding", schedulerv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(c.VolumeBindLimit / time.Second))})
+	return out
+}
+
+func effectiveSpread(s *placement.SpreadArgs) schedulerv1.PodTopologySpreadArgs {
+	if s.System {
+		return schedulerv1.PodTopologySpreadArgs{DefaultingType: schedulerv1.SystemDefaulting}
+	}
+	out := schedulerv1.PodTopologySpreadArgs{DefaultingType: schedulerv1.ListDefaulting}
+	for i := range s.Defaults {
+		out.DefaultConstraints = append(out.DefaultConstraints, effectiveConstraint(&s.Defaults[i]))
+	}
+	return out
+}
+
+func effectiveConstraint(d *model.SpreadConstraint) corev1.TopologySpreadConstraint {
+	out := corev1.TopologySpreadConstraint{TopologyKey: d.TopologyKey, MaxSkew: d.MaxSkew, WhenUnsatisfiable: corev1.ScheduleAnyway, MatchLabelKeys: d.MatchLabelKeys}
+	if d.Hard {
+		out.WhenUnsatisfiable = corev1.DoNotSchedule
+	}
+	if d.MinDomains > 1 {
+		out.MinDomains = &d.MinDomains
+	}
+	if d.IgnoreAffinity {
+		out.NodeAffinityPolicy = new(corev1.NodeInclusionPolicyIgnore)
+	}
+	if d.HonorTaints {
+		out.NodeTaintsPolicy = new(corev1.NodeInclusionPolicyHonor)
+	}
+	return out
+}
