@@ -41,7 +41,7 @@ func TestForeignNominationsHoldNoRoom(t *testing.T) {
 	s := newTale(t)
 	nominated := func(uid, scheduler string) *model.Pod {
 		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, Nominated: "n2",
-			Spec: &model.PodSpec{SchedulerName: scheduler, Requests: model.Requests{MilliCPU: 5000}}}
+			Spec: &model.PodSpec{SchedulerName: scheduler, NeverPreempts: true, Requests: model.Requests{MilliCPU: 5000}}}
 	}
 	s.step("reject:ours:unschedulable", Upsert{&model.Node{Name: "n2"}}, Upsert{nominated("ours", "default-scheduler")}, Upsert{nominated("theirs", "other")})
 	id, _ := s.m.State().NodeID("n2")

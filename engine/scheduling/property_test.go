@@ -3,6 +3,7 @@ package scheduling
 import (
 	"testing"
 
+	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -29,7 +30,11 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 func (w *world) disturb() {
 	switch w.r.Intn(8) {
 	case 0, 1, 2:
-		w.addPod(100 + 100*w.r.Int63n(5))
+		k := specKey{cpu: 100 + 100*w.r.Int63n(5), priority: int32(w.r.Intn(w.priorities))}
+		if w.volumes && w.r.Intn(4) == 0 {
+			k.claim = "own"
+		}
+		w.addPod(k)
 	case 3:
 		if len(w.order) > 0 {
 			w.removePod(w.order[w.r.Intn(len(w.order))])
@@ -44,6 +49,14 @@ func (w *world) disturb() {
 		if w.r.Intn(10) == 0 {
 			w.restart()
 		}
+	case 6:
+		if len(w.order) > 0 {
+			if uid := w.order[w.r.Intn(len(w.order))]; w.pods[uid] != nil {
+				w.change(uid, func(p *model.Pod) { p.Deleting = true })
+			}
+		}
+	case 7:
+		w.setBudget(model.Budget{Namespace: "ns", Name: "b", DisruptionsAllowed: w.r.Int31n(3), Disrupted: w.budget.Disrupted})
 	}
 }
 
@@ -61,42 +74,62 @@ func (w *world) restart() {
 		w.grant(b.Bind)
 	}
 	w.late, w.lag = nil, w.lag[:n]
+	w.setBudget(w.budget)
+	w.held = map[string]string{}
 	for _, uid := range w.order {
-		if w.pods[uid] != nil {
+		if c := w.claims[uid]; c != nil {
+			w.lag = append(w.lag, Upsert{c})
+			if c.Bound {
+				w.lag = append(w.lag, Upsert{volumeOf(c)})
+			}
+		}
+		if p := w.pods[uid]; p != nil {
 			w.tell(uid)
+			if p.Nominated != "" {
+				w.held[uid] = p.Nominated
+			}
 		}
 	}
-	w.m.Step(w.now, w.lag, 0) // nothing is decided before the list is complete
+	effects, _ := w.m.Step(w.now, w.lag, 0) // nothing is decided before the list is complete
 	w.lag = nil
+	w.carryOut(effects)
 }
 
 func nodeName(i int) string { return string([]byte{'n', '0' + byte(i/10), '0' + byte(i%10)}) }
 
-// settle lets everything come to rest: then whatever is pending fits nowhere.
+// settle lets everything come to rest: then whatever is pending fits nowhere, and
+// cannot make room.
 func (w *world) settle() {
-	for range 600 {
+	w.calm = true
+	for range 800 {
 		w.step()
 	}
-	free := map[string]int64{}
-	for i := range len(w.nodes) {
-		free[nodeName(i)] = w.nodes[nodeName(i)]
+	if w.t.Failed() {
+		return
 	}
-	for _, uid := range w.order {
-		if p := w.pods[uid]; p != nil && p.NodeName != "" {
-			free[p.NodeName] -= p.Spec.Requests.MilliCPU
-		}
-	}
+	f := firstFit{w.m.state}
 	for _, uid := range w.order {
 		p := w.pods[uid]
-		if p == nil || p.NodeName != "" {
+		seen := w.m.state.Pod(uid)
+		if p == nil && seen == nil {
 			continue
 		}
-		for i := range len(w.nodes) {
-			if free[nodeName(i)] >= p.Spec.Requests.MilliCPU {
-				w.t.Errorf("pod %s (cpu %d) is pending in %q though %s has %d free", uid, p.Spec.Requests.MilliCPU,
-					w.m.queue.Where(uid), nodeName(i), free[nodeName(i)])
-			}
+		if p == nil || seen == nil || p.NodeName != seen.NodeName || p.Nominated != seen.Nominated || p.Deleting != seen.Deleting {
+			w.t.Errorf("at rest pod %s is %+v, thought to be %+v", uid, p, seen)
+			continue
 		}
+		if p.NodeName != "" || p.Deleting {
+			continue
+		}
+		var s decision.Summary
+		if f.Decide(p, &s); s.Outcome == decision.Scheduled {
+			w.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it fits on %s", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, w.m.queue.Where(uid), s.Choice)
+		} else if q := f.Preempt(p, &s); q.Tried != decision.NoneHelps {
+			w.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it could preempt on %q (%d)", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, w.m.queue.Where(uid), q.Node, q.Tried)
+		}
+	}
+	if n := len(w.m.nominees) + len(w.m.byNominee) + len(w.m.leaving) + len(w.m.preparing); n > 0 {
+		w.t.Errorf("at rest %d nominees, %d of them awaited, %d victims, %d wait for volumes", len(w.m.nominees), len(w.m.byNominee), len(w.m.leaving), len(w.m.preparing))
 	}
 	if n := len(w.m.byReport); n > len(w.due) {
 		w.t.Errorf("%d reports are thought to be under way, %d effects are", n, len(w.due))

@@ -7,36 +7,9 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/cluster"
-	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/queue"
 )
-
-// firstFit is a Placer that knows cpu only.
-type firstFit struct{ s *cluster.State }
-
-func (f firstFit) Gate(p *model.Pod) *decision.Verdict {
-	if len(p.Spec.Gates) == 0 {
-		return nil
-	}
-	return &decision.Verdict{Rule: decision.SchedulingGates, Code: decision.Unresolvable}
-}
-
-func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
-	for _, id := range f.s.NodeIDs() {
-		n := f.s.Node(id)
-		if n.Used.MilliCPU+p.Spec.Requests.MilliCPU <= n.Model.Allocatable.MilliCPU {
-			out.Outcome, out.Choice = decision.Scheduled, n.Model.Name
-			return
-		}
-	}
-	out.Outcome = decision.Infeasible
-	out.Rejectors = out.Rejectors.With(decision.NodeResourcesFit)
-}
-
-func (f firstFit) Preempt(*model.Pod, *decision.Summary) *decision.Preemption { return nil }
-
-func (f firstFit) Volumes(*model.Pod, string) (*model.VolumePlan, error) { return nil, nil }
 
 func newMachine() *Machine {
 	cfg := DefaultConfig()
@@ -58,6 +31,14 @@ type world struct {
 	due   []Outcome             // answers under way
 	late  []lateBind            // binds without an answer that may still be granted
 	binds map[string]string     // granted ones, by uid
+
+	held   map[string]string // nominations as the machine decided them, by uid
+	budget model.Budget      // of all pods
+	claims map[string]*model.PersistentVolumeClaim
+	calm   bool // nothing fails any more
+
+	priorities int
+	volumes    bool // some pods have claims
 }
 
 type lateBind struct {
@@ -66,17 +47,30 @@ type lateBind struct {
 }
 
 func newWorld(t *testing.T, seed int64) *world {
-	return &world{t: t, r: rand.New(rand.NewSource(seed)), m: newMachine(), now: time.Unix(1000, 0),
-		pods: map[string]*model.Pod{}, nodes: map[string]int64{}, binds: map[string]string{}}
+	return &world{t: t, priorities: 1 + int(seed%3), volumes: seed%2 == 1, r: rand.New(rand.NewSource(seed)), m: newMachine(), now: time.Unix(1000, 0),
+		pods: map[string]*model.Pod{}, nodes: map[string]int64{}, binds: map[string]string{}, held: map[string]string{},
+		budget: model.Budget{Namespace: "ns", Name: "b", DisruptionsAllowed: 1}, claims: map[string]*model.PersistentVolumeClaim{}}
 }
 
-var specs = map[int64]*model.PodSpec{}
+type specKey struct {
+	cpu      int64
+	priority int32
+	claim    string
+}
 
-func spec(cpu int64) *model.PodSpec {
-	if specs[cpu] == nil {
-		specs[cpu] = &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Requests{MilliCPU: cpu}}
+var specs = map[specKey]*model.PodSpec{}
+
+func spec(cpu int64) *model.PodSpec { return specOf(specKey{cpu: cpu}) }
+
+func specOf(k specKey) *model.PodSpec {
+	if specs[k] == nil {
+		s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: k.priority, Requests: model.Requests{MilliCPU: k.cpu}}
+		if k.claim != "" {
+			s.Claims = []model.PodClaim{{Volume: "v", Claim: k.claim}}
+		}
+		specs[k] = s
 	}
-	return specs[cpu]
+	return specs[k]
 }
 
 func (w *world) addNode(cpu int64) {
@@ -85,10 +79,15 @@ func (w *world) addNode(cpu int64) {
 	w.lag = append(w.lag, Upsert{&model.Node{Name: name, UID: name, Allocatable: model.Requests{MilliCPU: cpu}, Pods: 110}})
 }
 
-func (w *world) addPod(cpu int64) {
+func (w *world) addPod(k specKey) {
 	uid := fmt.Sprintf("u%04d", len(w.order))
 	w.order = append(w.order, uid)
-	w.pods[uid] = &model.Pod{Namespace: "ns", Name: uid, UID: uid, Spec: spec(cpu)}
+	if k.claim != "" {
+		k.claim = "c" + uid
+		w.claims[uid] = &model.PersistentVolumeClaim{Namespace: "ns", Name: k.claim, UID: k.claim}
+		w.lag = append(w.lag, Upsert{w.claims[uid]})
+	}
+	w.pods[uid] = &model.Pod{Namespace: "ns", Name: uid, UID: uid, Spec: specOf(k)}
 	w.tell(uid)
 }
 
@@ -104,6 +103,7 @@ func (w *world) change(uid string, f func(*model.Pod)) {
 func (w *world) removePod(uid string) {
 	if w.pods[uid] != nil {
 		delete(w.pods, uid)
+		delete(w.held, uid)
 		w.lag = append(w.lag, Remove{&model.Pod{UID: uid}})
 	}
 }
@@ -123,7 +123,8 @@ func (w *world) grant(b Bind) Result {
 		w.t.Fatalf("pod %s was bound to %s and now to %s", p.UID, was, b.Node)
 	}
 	w.binds[p.UID] = b.Node
-	w.change(p.UID, func(p *model.Pod) { p.NodeName = b.Node })
+	delete(w.held, p.UID)
+	w.change(p.UID, func(p *model.Pod) { p.NodeName, p.Nominated = b.Node, "" })
 	return Done
 }
 
@@ -131,10 +132,18 @@ func (w *world) carryOut(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Bind:
+			w.nobodysRoom(e)
 			w.carryOutBind(e)
+		case Preempt:
+			w.carryOutPreempt(e)
+		case Unnominate:
+			delete(w.held, e.Pod.UID)
+			w.due = append(w.due, Outcome{ID: e.ID, Result: w.unnominate(e)})
+		case Prepare:
+			w.carryOutPrepare(e)
 		case Look:
 			o := Outcome{ID: e.ID, Result: Done, Seen: w.pods[e.Pod.UID]}
-			if w.r.Intn(4) == 0 {
+			if w.fails(4) {
 				o = Outcome{ID: e.ID, Result: Unknown}
 			}
 			w.due = append(w.due, o)
@@ -145,7 +154,11 @@ func (w *world) carryOut(effects []Effect) {
 }
 
 func (w *world) carryOutBind(b Bind) {
-	switch w.r.Intn(10) {
+	fate := w.r.Intn(10)
+	if w.calm {
+		fate = 9
+	}
+	switch fate {
 	case 0: // lost on the way there
 		w.due = append(w.due, Outcome{ID: b.ID, Result: Unknown})
 	case 1: // granted now or later, the answer is lost
@@ -176,6 +189,7 @@ func (w *world) step() {
 		events = append(events, w.due[i])
 		w.due = append(w.due[:i], w.due[i+1:]...)
 	}
+	w.die()
 	effects, wake := w.m.Step(w.now, events, w.r.Intn(5))
 	w.carryOut(effects)
 	w.check()
@@ -197,12 +211,12 @@ func (w *world) check() {
 		if seen == nil || seen.Finished() || (seen.NodeName != "" && !w.m.state.Assumed(uid)) {
 			continue
 		}
-		_, attempted := w.m.byPod[uid]
+		a, attempted := w.m.byPod[uid]
 		waits := w.m.queue.Where(uid)
 		if !attempted && (waits == queue.Nowhere || waits == queue.InFlight) && !seen.Deleting {
 			w.t.Fatalf("pod %s is lost: no attempt, in pool %q", uid, waits)
 		}
-		if attempted != w.m.state.Assumed(uid) {
+		if attempted = attempted && a.stage != asking; attempted != w.m.state.Assumed(uid) {
 			w.t.Fatalf("pod %s: attempt %v, assumed %v", uid, attempted, !attempted)
 		}
 	}

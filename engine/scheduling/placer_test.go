@@ -1,0 +1,134 @@
+package scheduling
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// firstFit is a Placer that knows cpu, priorities, one budget and claims that are made
+// for a node.
+type firstFit struct{ s *cluster.State }
+
+func (f firstFit) Gate(p *model.Pod) *decision.Verdict {
+	if len(p.Spec.Gates) == 0 {
+		return nil
+	}
+	return &decision.Verdict{Rule: decision.SchedulingGates, Code: decision.Unresolvable}
+}
+
+func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
+	ids := f.s.NodeIDs()
+	if id, ok := f.s.NodeID(p.Nominated); ok { // it comes first
+		ids = append([]cluster.NodeID{id}, ids...)
+	}
+	for _, id := range ids {
+		if f.reaches(p, id) && f.free(id, p, nil) >= p.Spec.Requests.MilliCPU {
+			out.Outcome, out.Choice = decision.Scheduled, f.s.Node(id).Model.Name
+			return
+		}
+	}
+	out.Outcome = decision.Infeasible
+	out.Rejectors = out.Rejectors.With(decision.NodeResourcesFit)
+	if len(p.Spec.Claims) > 0 {
+		out.Rejectors = out.Rejectors.With(decision.VolumeBinding)
+	}
+}
+
+// free is what a node has left for a pod, those nominated ahead of it and the pods
+// that are to leave being counted.
+func (f firstFit) free(id cluster.NodeID, p *model.Pod, gone []*model.Pod) int64 {
+	n := f.s.Node(id)
+	left := n.Model.Allocatable.MilliCPU - n.Used.MilliCPU
+	for _, q := range f.s.Nominated(id) {
+		if q.UID != p.UID && q.Spec.Priority >= p.Spec.Priority {
+			left -= q.Spec.Requests.MilliCPU
+		}
+	}
+	for _, v := range gone {
+		left += v.Spec.Requests.MilliCPU
+	}
+	return left
+}
+
+// reaches says whether the pod's claim can be had on a node.
+func (f firstFit) reaches(p *model.Pod, id cluster.NodeID) bool {
+	for _, c := range p.Spec.Claims {
+		claim, ok := f.s.PVC(p.Namespace, c.Claim)
+		if !ok || claim.HasNode && claim.Node != f.s.Node(id).Model.Name {
+			return false
+		}
+	}
+	return true
+}
+
+func (f firstFit) Volumes(p *model.Pod, node string) (*model.VolumePlan, error) {
+	for _, c := range p.Spec.Claims {
+		claim, ok := f.s.PVC(p.Namespace, c.Claim)
+		if !ok {
+			return nil, fmt.Errorf("no claim %s", c.Claim)
+		}
+		if !claim.Bound {
+			return &model.VolumePlan{Node: node, Provision: []*model.PersistentVolumeClaim{claim}}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (f firstFit) Preempt(p *model.Pod, _ *decision.Summary) *decision.Preemption {
+	if p.Spec.NeverPreempts {
+		return &decision.Preemption{Tried: decision.NeverMay}
+	}
+	out := &decision.Preemption{Tried: decision.NoneHelps, Nodes: f.s.NumNodes(), Clears: p.Nominated != ""}
+	if id, ok := f.s.NodeID(p.Nominated); ok && slices.ContainsFunc(f.s.Node(id).Pods, func(v *model.Pod) bool {
+		return v.Spec.Priority < p.Spec.Priority && displace.Preemption.Drives(v)
+	}) {
+		return &decision.Preemption{Tried: decision.WaitsFor}
+	}
+	for _, id := range f.s.NodeIDs() {
+		victims := f.victims(p, id)
+		if victims == nil || out.Victims != nil && len(victims) >= len(out.Victims) {
+			continue
+		}
+		out.Tried, out.Node, out.Victims, out.Clears = decision.Nominated, f.s.Node(id).Model.Name, victims, false
+	}
+	f.debit(out)
+	return out
+}
+
+// victims are the fewest of the least important pods that make room; nil when none do.
+func (f firstFit) victims(p *model.Pod, id cluster.NodeID) []*model.Pod {
+	if !f.reaches(p, id) {
+		return nil
+	}
+	lower := slices.DeleteFunc(slices.Clone(f.s.Node(id).Pods), func(v *model.Pod) bool { return v.Spec.Priority >= p.Spec.Priority })
+	slices.SortStableFunc(lower, func(a, b *model.Pod) int { return int(a.Spec.Priority - b.Spec.Priority) })
+	for n := 1; n <= len(lower); n++ {
+		if f.free(id, p, lower[:n]) >= p.Spec.Requests.MilliCPU {
+			return lower[:n]
+		}
+	}
+	return nil
+}
+
+func (f firstFit) debit(out *decision.Preemption) {
+	for _, b := range f.s.Budgets("ns") {
+		d := decision.Debit{Budget: b}
+		for _, v := range out.Victims {
+			switch {
+			case slices.Contains(b.Disrupted, v.Name):
+			case len(d.Paid) < int(b.DisruptionsAllowed):
+				d.Paid = append(d.Paid, v.Name)
+			default:
+				d.Overruled = append(d.Overruled, v.Name)
+			}
+		}
+		if len(out.Victims) > 0 {
+			out.Debits = append(out.Debits, d)
+		}
+	}
+}
