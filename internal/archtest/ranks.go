@@ -36,6 +36,7 @@ var ranks = map[string]int{
 	"engine/model":      0,
 	"bench":             9, // measurement and tests stand outside of the house
 	"e2e":               9,
+	"scenarios":         9,
 	"internal/testkit":  9,
 	"internal/archtest": 9,
 }
