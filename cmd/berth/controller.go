@@ -17,17 +17,21 @@ import (
 	"github.com/berthproject/berth/control/namespace"
 	"github.com/berthproject/berth/control/nodelifecycle"
 	"github.com/berthproject/berth/control/serviceaccount"
+	"github.com/berthproject/berth/control/volume"
+	"github.com/berthproject/berth/control/volume/directory"
 )
 
 // controllerCommand runs the controllers alone.
 func controllerCommand() *cobra.Command {
-	var kubeconfig string
+	var kubeconfig, volumes string
 	cmd := &cobra.Command{
 		Use:   "controller",
-		Short: "Run the controllers against Berth's API server: node taints, namespaces, service accounts",
+		Short: "Run the controllers against Berth's API server: node taints, namespaces, service accounts, volumes",
 		Long: `Runs the loops that a Berth API server needs beside it: taints that follow node
-conditions, the emptying of deleted namespaces, service accounts of new ones. A
-Kubernetes cluster has its own; there they are refused. Run one copy.`,
+conditions, the emptying of deleted namespaces, service accounts of new ones, the
+binding of volumes and claims. A Kubernetes cluster has its own; there they are
+refused. Run one copy. With --volume-directory it also makes directories of this
+machine for claims whose class has the provisioner ` + directory.Name + `.`,
 		Example: `  berth credentials --for controller > controller.kubeconfig
   berth controller --kubeconfig controller.kubeconfig`,
 		Args: cobra.NoArgs,
@@ -45,14 +49,20 @@ Kubernetes cluster has its own; there they are refused. Run one copy.`,
 			}
 			logToStderr()
 			return runParts(cmd.Context(), func(p *parts) error {
-				fmt.Fprintf(cmd.OutOrStdout(), "controllers at %s: node taints, namespaces, service accounts; Ctrl-C stops\n", config.Host)
+				fmt.Fprintf(cmd.OutOrStdout(), "controllers at %s: node taints, namespaces, service accounts, volumes; Ctrl-C stops\n", config.Host)
 				if err := rest.LoadTLSFiles(config); err != nil {
 					return err
+				}
+				if volumes != "" {
+					if err := startProvisioner(p, config, volumes); err != nil {
+						return err
+					}
 				}
 				return startControllers(p, config, config.CAData)
 			})
 		},
 	}
+	cmd.Flags().StringVar(&volumes, "volume-directory", "", "make directories below this one for claims of "+directory.Name+"; without it nothing serves them")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential; without it the default cluster's")
 	return cmd
 }
@@ -96,5 +106,6 @@ func startControllers(p *parts, config *rest.Config, ca []byte) error {
 	p.run("service accounts", func(ctx context.Context) error {
 		return serviceaccount.Run(ctx, client, factory, ca, klog.Background())
 	})
+	p.run("volumes", func(ctx context.Context) error { return volume.Run(ctx, client, factory, klog.Background()) })
 	return nil
 }

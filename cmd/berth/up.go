@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -96,7 +97,15 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 			return nil
 		}
 		config := server.LoopbackConfig()
-		if err := startLoops(p, config, server.Authority().CAPEM(), settings, log); err != nil {
+		listener, err := debugListener()
+		if err != nil {
+			return err
+		}
+		say.debug = listener.Addr()
+		if err := startLoops(p, config, server.Authority().CAPEM(), settings, listener, log); err != nil {
+			return err
+		}
+		if err := startVolumes(p, config, dir); err != nil {
 			return err
 		}
 		if len(nodes) > 0 {
@@ -117,12 +126,22 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 
 // startLoops starts the scheduler and the controllers, each as the user whose
 // rights it needs and no more. ca is the certificate that pods check the API
-// server by.
-func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, log *logs) error {
+// server by; at listener the scheduler tells about itself.
+func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, listener net.Listener, log *logs) error {
 	so := schedulerOptions(settings)
-	so.Config, so.Log = as(config, pki.Scheduler().Name), log.slog
+	so.Config, so.Listener, so.Log = as(config, pki.Scheduler().Name), listener, log.slog
 	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
 	return startControllers(p, as(config, pki.Controllers().Name), ca)
+}
+
+// debugListener listens where kube-scheduler serves its metrics, or, when that is
+// taken, at any port.
+func debugListener() (net.Listener, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:10259")
+	if err != nil {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	return l, err
 }
 
 // as is a connection under another name: in one process, too, each part has just

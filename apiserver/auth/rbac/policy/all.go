@@ -51,6 +51,7 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		bind("system:berth:scheduler", "system:berth:scheduler", user(schedulerUser)),
 		bind("system:berth:controllers", "system:berth:controllers", user(controllerUser)),
 		bind("system:berth:descheduler", "system:berth:descheduler", user("system:berth:descheduler")),
+		bind("system:berth:local-directory", "system:berth:local-directory", user("system:berth:local-directory")),
 		bind("system:berth:simulated-nodes", "system:berth:simulated-nodes", user("system:berth:simulated-nodes")),
 	}
 	for _, name := range slices.Sorted(maps.Keys(controllers())) {
