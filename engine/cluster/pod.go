@@ -115,6 +115,8 @@ func placed(p *model.Pod, node string) *model.Pod {
 
 // replace exchanges what is known of a pod and all that is counted of it.
 func (s *State) replace(uid string, old, e *podEntry) {
+	s.tally(old, -1)
+	s.tally(e, 1)
 	if old != nil && e != nil && old.counted != nil && e.counted != nil && countsAlike(old.counted, e.counted) {
 		s.pods.put(uid, e)
 		s.swap(old.counted, e.counted)
@@ -138,6 +140,21 @@ func (s *State) replace(uid string, old, e *podEntry) {
 		s.nominate(e.seen)
 	}
 }
+
+// tally adds an entry to the numbers of pods, or takes it off.
+func (s *State) tally(e *podEntry, n int) {
+	if e == nil || e.counted == nil {
+		return
+	}
+	s.counted += n
+	if e.assumed {
+		s.assumed += n
+	}
+}
+
+// PodCounts are the number of pods that take room on a node, and how many of them
+// are only assumed to.
+func (s *State) PodCounts() (counted, assumed int) { return s.counted, s.assumed }
 
 // countsAlike says whether exchanging one version of a pod for another changes
 // nothing that is counted or placed by. Most updates are of this kind: a status

@@ -13,6 +13,8 @@ type NodeID int32
 type State struct {
 	owner    *token // whose pieces may be written in place
 	revision uint64
+	// counted is how many pods take room; assumed how many of them are not seen bound.
+	counted, assumed int
 
 	nodes  []*NodeInfo // by NodeID; nil where free
 	free   []NodeID    // free slots, taken from the end
@@ -58,7 +60,7 @@ func (s *State) Revision() uint64 { return s.revision }
 func (s *State) Fork() *State {
 	mine, theirs := &token{}, &token{}
 	f := &State{
-		owner: theirs, revision: s.revision,
+		owner: theirs, revision: s.revision, counted: s.counted, assumed: s.assumed,
 		nodes: slices.Clone(s.nodes), free: slices.Clone(s.free), sorted: s.NodeIDs(),
 		ids: s.ids.fork(mine, theirs), pods: s.pods.fork(mine, theirs),
 		aside: s.aside.fork(mine, theirs), nominated: s.nominated.fork(mine, theirs),
