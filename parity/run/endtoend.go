@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/parity/work"
+)
+
+// blind is a client that binds each pod to the next node, as soon as it sees it.
+const blind = "blind client"
+
+// arrival is what was seen of a work on an API server.
+type arrival struct {
+	pods      int
+	seconds   float64 // from the first creation to the last binding
+	creating  float64 // from the first creation to the last
+	p50, p99  time.Duration
+	cpu       float64 // seconds, of the scheduler
+	serverCPU float64
+	peak      float64 // bytes, of the scheduler
+	used      int     // nodes
+	most      int     // pods on one
+}
+
+func (a *arrival) speed() float64 { return float64(a.pods) / a.seconds }
+
+// endToEnd lets both schedulers and the blind client work against the same API server.
+func (b *bench) endToEnd() error {
+	commands := map[string]string{}
+	var err error
+	if commands[kube], err = b.build(".", "k8s.io/kubernetes/cmd/kube-scheduler", "kube-scheduler"); err != nil {
+		return err
+	}
+	if commands[berth], err = b.build(b.o.berth, "./cmd/berth", "berth"); err != nil {
+		return err
+	}
+	sizes := []int{1000, 5000}
+	if b.o.quick {
+		sizes = []int{100}
+	}
+	fmt.Printf("\nEnd to end: a fresh `berth server` for each row, 32 creators at full speed, everything on the same CPUs;\n" +
+		"creation to binding as seen in one watch; CPU and memory are the scheduler process's\n\n")
+	fmt.Println("| shape | nodes | pods | who | bound/s | created/s | p50 ms | p99 ms | CPU us/pod | server's CPU us/pod | MiB peak | nodes used / most on one |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
+	var v verdicts
+	for _, s := range endToEndShapes() {
+		for _, nodes := range sizes {
+			if !b.o.only.MatchString(s.Name) {
+				continue
+			}
+			if err := b.compare(commands, s, nodes, &v); err != nil {
+				return err
+			}
+		}
+	}
+	v.print()
+	return nil
+}
+
+// endToEndShapes are some of the shapes, with the pods that arrive here.
+func endToEndShapes() (some []work.Shape) {
+	pods := map[string]int{"plain": 10_000, "required affinity, zone": 2000, "hard spread, zone": 2000}
+	for _, s := range work.Shapes() {
+		if s.Pods = pods[s.Name]; s.Pods > 0 {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+func (b *bench) compare(commands map[string]string, s work.Shape, nodes int, v *verdicts) error {
+	pods := s.Pods
+	if b.o.quick {
+		pods = 200
+	}
+	got := map[string]*arrival{}
+	for _, who := range []string{blind, kube, berth} {
+		a, err := b.against(commands, who, s.Make(nodes, pods, 0))
+		if err != nil {
+			return fmt.Errorf("%s, %d nodes, %s: %w", s.Name, nodes, who, err)
+		}
+		got[who] = a
+		fmt.Printf("| %s | %d | %d | %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %d / %d |\n", s.Name, nodes, a.pods, who, a.speed(), float64(a.pods)/a.creating,
+			ms(a.p50), ms(a.p99), a.cpu/float64(a.pods)*1e6, a.serverCPU/float64(a.pods)*1e6, a.peak/(1<<20), a.used, a.most)
+	}
+	k, o, ceiling := got[kube], got[berth], got[blind]
+	want := min(3*k.speed(), 0.9*ceiling.speed())
+	v.add(fmt.Sprintf("%s, %d nodes: %.0f pods/s, aim %.0f (the lower of 3 times %.0f and 90 %% of %.0f)", s.Name, nodes, o.speed(), want, k.speed(), ceiling.speed()), o.speed() >= want)
+	v.add(fmt.Sprintf("%s, %d nodes: p99 %.0f ms, aim a third of %.0f ms", s.Name, nodes, ms(o.p99), ms(k.p99)), 3*o.p99 <= k.p99)
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// against does a work with one of the three on a server of its own.
+func (b *bench) against(commands map[string]string, who string, w *work.Work) (*arrival, error) {
+	s, err := b.serve(commands[berth])
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	if err := furnish(b.ctx, s.client, w); err != nil {
+		return nil, err
+	}
+	pid := 0
+	if who == blind {
+		stop, err := bindBlindly(b.ctx, s, w)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+	} else {
+		p, err := b.schedule(who, s, commands)
+		if err != nil {
+			return nil, err
+		}
+		defer p.stop()
+		pid = p.cmd.Process.Pid
+	}
+	return b.observe(s, w, pid)
+}
+
+// observe warms up, lets the pods arrive, and measures; pid is the scheduler's, or 0.
+func (b *bench) observe(s *server, w *work.Work, pid int) (*arrival, error) {
+	warm := min(w.Warm, 200)
+	f, err := follow(b.ctx, s.client, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.create(s, w, 0, warm); err != nil {
+		return nil, err
+	}
+	if err := b.bound(f, warm, s); err != nil {
+		return nil, err
+	}
+	if f, err = follow(b.ctx, s.client, nil); err != nil {
+		return nil, err
+	}
+	a := &arrival{pods: len(w.Pods) - w.Warm}
+	own, servers := cpuOf(pid), cpuOf(s.cmd.Process.Pid)
+	from := time.Now()
+	if err := b.create(s, w, w.Warm, len(w.Pods)); err != nil {
+		return nil, err
+	}
+	a.creating = time.Since(from).Seconds()
+	if err := b.bound(f, a.pods, s); err != nil {
+		return nil, err
+	}
+	a.cpu, a.serverCPU = cpuOf(pid)-own, cpuOf(s.cmd.Process.Pid)-servers
+	if pid > 0 {
+		a.peak, _ = work.PeakRSS(fmt.Sprint(pid))
+	}
+	a.seconds = f.last.Sub(from).Seconds()
+	took := make([]time.Duration, 0, len(f.bound))
+	for _, d := range f.bound {
+		took = append(took, d)
+	}
+	slices.Sort(took)
+	a.p50, a.p99 = took[len(took)/2], took[len(took)*99/100]
+	for _, n := range f.on {
+		a.most = max(a.most, n)
+	}
+	a.used = len(f.on)
+	return a, nil
+}
+
+// bound waits until so many pods are.
+func (b *bench) bound(f *follower, pods int, s *server) error {
+	patience := 10 * time.Minute
+	if b.o.quick {
+		patience = 20 * time.Second
+	}
+	for from := time.Now(); f.count() < pods; time.Sleep(10 * time.Millisecond) {
+		if b.ctx.Err() != nil || time.Since(from) > patience {
+			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", f.count(), pods, len(f.seen), patience, s.tail())
+		}
+	}
+	return nil
+}
