@@ -22,7 +22,7 @@ func (w *world) nobodysRoom(b Bind) {
 	sum := w.m.state.Node(id).Used.MilliCPU
 	for _, uid := range w.order {
 		p := w.m.state.Pod(uid)
-		if p != nil && w.held[uid] == b.Node && uid != b.Pod.UID && p.NodeName == "" && p.Spec.Priority > b.Pod.Spec.Priority {
+		if p != nil && !p.Deleting && w.held[uid] == b.Node && uid != b.Pod.UID && p.NodeName == "" && p.Spec.Priority > b.Pod.Spec.Priority {
 			sum += p.Spec.Requests.MilliCPU
 			why += fmt.Sprintf(" %s (truth %+v, nominee %+v)", uid, w.pods[uid], w.m.nominees[uid])
 		}
@@ -31,6 +31,17 @@ func (w *world) nobodysRoom(b Bind) {
 		w.t.Fatalf("pod %s of priority %d is bound to %s, where %d of %d are counted or held for higher ones:%s",
 			b.Pod.UID, b.Pod.Spec.Priority, b.Node, sum, w.nodes[b.Node], why)
 	}
+}
+
+// roomsTaken counts the effects by which pods got room.
+func roomsTaken(effects []Effect) (n int) {
+	for _, e := range effects {
+		switch e.(type) {
+		case Bind, Prepare:
+			n++
+		}
+	}
+	return n
 }
 
 // carryOutPreempt is the actuator: in full, in part, or not at all, with an answer or

@@ -16,7 +16,7 @@ type leaving struct {
 }
 
 // mark notes a victim.
-func (m *Machine) mark(n *nominee, v *model.Pod) {
+func (m *Machine) mark(now time.Time, n *nominee, v *model.Pod) {
 	seen := v
 	if m.state.Assumed(v.UID) { // its Bind is under way
 		bare := *v
@@ -25,6 +25,7 @@ func (m *Machine) mark(n *nominee, v *model.Pod) {
 	}
 	m.leaving[v.UID] = &leaving{by: n, seen: seen}
 	m.state.UpsertPod(driven(seen))
+	m.changed(now, delta(podChange(v, m.state.Pod(v.UID)), v, m.state.Pod(v.UID)))
 }
 
 // driven is a pod as the API is going to show it.
@@ -78,7 +79,7 @@ func (m *Machine) wakeNominees(now time.Time, node string) {
 		return
 	}
 	for _, q := range slices.Clone(m.state.Nominated(id)) {
-		if !m.unsettled(q.UID) && !m.victimsFor(q) {
+		if !q.Phantom && !m.unsettled(q.UID) && !m.victimsFor(q) {
 			m.activate(now, q.UID)
 		}
 	}

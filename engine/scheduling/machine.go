@@ -58,6 +58,7 @@ type Machine struct {
 	cfg     Config
 	state   *cluster.State
 	queue   *queue.Queue
+	grouped uint64            // the version of what makes waiting pods equal
 	placers map[string]Placer // by profile name
 
 	nextID    uint64
@@ -82,13 +83,15 @@ type Machine struct {
 
 // New makes a machine that knows of nothing yet.
 func New(cfg Config) *Machine {
-	m := &Machine{cfg: cfg, state: cluster.New(), queue: queue.New(cfg.Queue), placers: map[string]Placer{},
+	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{},
 		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{},
 		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]*leaving{},
 		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: &decision.Summary{}}
 	for _, p := range cfg.Profiles {
 		m.placers[p.Name] = p.New(m.state)
 	}
+	cfg.Queue.Kind = m.kind
+	m.queue = queue.New(cfg.Queue)
 	return m
 }
 
@@ -101,6 +104,8 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 	for _, e := range events {
 		m.apply(now, e)
 	}
+	m.endHolds(now)
+	m.unreserve(now)
 	m.ripenAll(now)
 	m.expire(now)
 	m.repeat(now)
@@ -108,6 +113,7 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 		if !m.decide(now) {
 			break
 		}
+		m.unreserve(now)
 	}
 	return m.effects, m.wake(now)
 }
@@ -119,6 +125,9 @@ func (m *Machine) wake(now time.Time) time.Time {
 	}
 	if len(m.repeats) > 0 && (w.IsZero() || m.repeats[0].again.Before(w)) {
 		w = m.repeats[0].again
+	}
+	if at, ok := m.state.NextHoldEnd(); ok && (w.IsZero() || at.Before(w)) {
+		w = at
 	}
 	return w
 }

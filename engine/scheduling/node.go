@@ -2,25 +2,58 @@ package scheduling
 
 import (
 	"slices"
+	"time"
 
+	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
 
-// upsertNode takes in a node and says in what it became more schedulable.
-func (m *Machine) upsertNode(n *model.Node) decision.Change {
-	id, ok := m.state.NodeID(n.Name)
-	if !ok {
+// upsertNode takes in a node. The pods of a node that was not known until now count from
+// now on, as if they came.
+func (m *Machine) upsertNode(now time.Time, n *model.Node) {
+	id, known := m.state.NodeID(n.Name)
+	if !known {
 		m.state.UpsertNode(n)
-		return decision.NodeAdded
+		m.changed(now, delta(decision.NodeAdded, nil, n))
+		id, _ = m.state.NodeID(n.Name)
+		m.each(id, func(p *model.Pod) { m.changed(now, delta(decision.PodAssigned, nil, p)) })
+		return
 	}
-	change := nodeChange(m.state.Node(id).Model, n)
+	old := m.state.Node(id).Model
 	m.state.UpsertNode(n)
-	return change
+	m.changed(now, delta(nodeChange(old, n), old, n))
+	if lost(old, n) {
+		for _, p := range slices.Clone(m.state.Nominated(id)) {
+			m.queue.Update(now, queued(p), true)
+		}
+	}
 }
 
-// nodeChange compares two states of a node. Less of a resource and a node that
-// became unschedulable can help nobody.
+// removeNode takes in that a node is gone. Its pods do not count any more.
+func (m *Machine) removeNode(now time.Time, name string) {
+	id, known := m.state.NodeID(name)
+	if !known {
+		return
+	}
+	m.nodeGone(now, name)
+	old := m.state.Node(id).Model
+	pods := slices.Clone(m.state.Node(id).Pods)
+	m.state.RemoveNode(name)
+	m.changed(now, delta(decision.NodeRemoved, old, nil))
+	for _, p := range pods {
+		m.freed(now, p)
+	}
+}
+
+func (m *Machine) each(id cluster.NodeID, f func(*model.Pod)) {
+	for _, p := range slices.Clone(m.state.Node(id).Pods) {
+		f(p)
+	}
+}
+
+// nodeChange says in what a node became more schedulable, or other than it was. Less
+// of a resource and a node that became unschedulable can help nobody.
 func nodeChange(old, now *model.Node) decision.Change {
 	if old.UID != now.UID {
 		return decision.NodeAdded | decision.NodeRemoved
@@ -42,6 +75,13 @@ func nodeChange(old, now *model.Node) decision.Change {
 		c |= decision.NodeFeatures
 	}
 	return c
+}
+
+// lost says whether a node may be out of the question for those that are nominated
+// to it, who are free then to make room elsewhere.
+func lost(old, now *model.Node) bool {
+	return !old.Unschedulable && now.Unschedulable || anyMore(&old.Allocatable, &now.Allocatable) ||
+		!equal(old.Labels, now.Labels) || !slices.Equal(old.Taints, now.Taints) || !slices.Equal(old.Features, now.Features)
 }
 
 // anyMore says whether a has more than b of any resource.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
 )
 
 // nominee is a pod about whose nomination something was decided that is not over: the
@@ -152,6 +153,7 @@ func (m *Machine) unnominate(now time.Time, pod *model.Pod) {
 	m.endNominee(now, pod.UID)
 	bare := pod.Unnominated()
 	m.state.UpsertPod(bare)
+	m.renominated(now, bare)
 	if pod.Nominated != "" {
 		m.freed(now, pod)
 	}
@@ -207,7 +209,7 @@ func (m *Machine) outrank(now time.Time, pod *model.Pod) {
 		return
 	}
 	for _, q := range slices.Clone(m.state.Nominated(id)) {
-		if q.Spec.Priority < pod.Spec.Priority {
+		if q.Spec.Priority < pod.Spec.Priority && !q.Phantom {
 			m.unnominate(now, q)
 			m.activate(now, q.UID)
 		}
@@ -222,6 +224,9 @@ func (m *Machine) nodeGone(now time.Time, name string) {
 		return
 	}
 	for _, q := range slices.Clone(m.state.Nominated(id)) {
+		if q.Phantom {
+			continue // its Hold says so until it ends
+		}
 		m.unnominate(now, q)
 		m.activate(now, q.UID)
 	}
@@ -229,7 +234,8 @@ func (m *Machine) nodeGone(now time.Time, name string) {
 
 // activate has a waiting pod tried at once.
 func (m *Machine) activate(now time.Time, uid string) {
-	if pod := m.state.Pod(uid); pod != nil {
+	if pod := m.state.Pod(uid); pod != nil && m.queue.Where(uid) == queue.InFlight {
 		m.queue.Update(now, queued(pod), true)
 	}
+	m.queue.Activate(now, uid)
 }

@@ -21,7 +21,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		m.unsay(p.UID)
 		m.queue.Remove(p.UID)
 		m.endNominee(now, p.UID)
-		m.changed(now, decision.Delta{Kinds: podChange(old, p), Old: old, New: p})
+		m.changed(now, delta(podChange(old, p), old, p))
 		if counted(old) && p.Finished() {
 			m.left(now, old)
 		}
@@ -131,8 +131,23 @@ func podChange(old, p *model.Pod) decision.Change {
 	if !equal(old.Labels, p.Labels) {
 		c |= decision.PodRelabelled
 	}
-	if old.Spec != p.Spec && anyMore(&old.Spec.Requests, &p.Spec.Requests) {
+	if old.Deleting != p.Deleting {
+		c |= decision.PodLeaving
+	}
+	switch {
+	case old.Spec == p.Spec:
+	case !stands(old.Spec, p.Spec):
+		c |= decision.PodAssigned | decision.PodRemoved
+	case anyMore(&old.Spec.Requests, &p.Spec.Requests):
 		c |= decision.PodScaledDown
 	}
 	return c
+}
+
+// stands says whether two specifications of an assigned pod mean the same to others but for
+// the resources, which are all that the API lets change. Of priorities only a
+// lower one can help others.
+func stands(a, b *model.PodSpec) bool {
+	return a.Priority <= b.Priority && len(a.Ports) == len(b.Ports) && len(a.Claims) == len(b.Claims) &&
+		len(a.Affinity) == len(b.Affinity) && len(a.AntiAffinity) == len(b.AntiAffinity)
 }

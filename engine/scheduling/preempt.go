@@ -25,6 +25,9 @@ func (m *Machine) rejected(now time.Time, a queue.Attempt, pod *model.Pod, s *de
 	if p != nil && p.Tried != decision.NotTried && p.Tried != decision.NeverMay {
 		rules = rules.With(decision.DefaultPreemption)
 	}
+	if p != nil && (p.Tried == decision.Nominated || p.Tried == decision.WaitsFor) {
+		m.queue.Alone(a.UID) // room is made for it; others like it may have the same chance
+	}
 	m.queue.Reject(now, a.UID, rules)
 	m.reject(pod, a.Number, s)
 	switch {
@@ -94,6 +97,7 @@ func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption)
 	held := *pod
 	held.Nominated = p.Node
 	m.state.UpsertPod(&held)
+	m.renominated(now, &held)
 	if pod.Nominated != "" && pod.Nominated != p.Node {
 		m.freed(now, pod)
 	}
@@ -117,7 +121,7 @@ func (m *Machine) driveOut(now time.Time, n *nominee, pod *model.Pod, p *decisio
 		default:
 			out.Victims = append(out.Victims, v)
 			n.victims = append(n.victims, v.UID)
-			m.mark(n, v)
+			m.mark(now, n, v)
 		}
 	}
 	if len(out.Victims) < len(p.Victims) {

@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/berthproject/berth/engine/decision"
@@ -11,17 +12,18 @@ import (
 // watch, deletions and restarts, and ends when everything that fits is bound.
 func TestNothingIsLostOrDoubled(t *testing.T) {
 	for seed := range int64(300) {
-		w := newWorld(t, seed)
-		for range 4 {
-			w.addNode(1000 + 500*w.r.Int63n(4))
-		}
-		for range 150 {
-			w.disturb()
-			w.step()
-		}
-		w.settle()
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
+		if !t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			w := newWorld(t, seed)
+			for range 4 {
+				w.addNode(1000 + 500*w.r.Int63n(4))
+			}
+			for range 150 {
+				w.disturb()
+				w.step()
+			}
+			w.settle()
+		}) {
+			return
 		}
 	}
 }

@@ -5,59 +5,66 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// upsertVolume takes in what has to do with volumes, and says what kind of change it
+// upsertVolume takes in what has to do with volumes, and says what change it
 // is; none for anything else.
-func (m *Machine) upsertVolume(object any) decision.Change {
+func (m *Machine) upsertVolume(object any) decision.Delta {
 	switch o := object.(type) {
 	case *model.PersistentVolume:
+		old, _ := m.state.PV(o.Name)
 		m.state.UpsertPV(o)
-		return decision.VolumeChanged
+		return delta(decision.VolumeChanged, old, o)
 	case *model.PersistentVolumeClaim:
+		old, _ := m.state.PVC(o.Namespace, o.Name)
 		m.state.UpsertPVC(o)
-		return decision.ClaimChanged
+		return delta(decision.ClaimChanged, old, o)
 	case *model.StorageClass:
+		old, _ := m.state.StorageClass(o.Name)
 		m.state.UpsertStorageClass(o)
-		return decision.ClassChanged
+		return delta(decision.ClassChanged, old, o)
 	case *model.CSINode:
+		old, _ := m.state.CSINode(o.Name)
 		m.state.UpsertCSINode(o)
-		return decision.CSINodeChanged
+		return delta(decision.CSINodeChanged, old, o)
 	case *model.CSIDriver:
+		old, _ := m.state.CSIDriver(o.Name)
 		m.state.UpsertCSIDriver(o)
-		return decision.CSIDriverChanged
+		return delta(decision.CSIDriverChanged, old, o)
 	case *model.CSIStorageCapacity:
 		m.state.UpsertCSIStorageCapacity(o)
-		return decision.CapacityChanged
+		return delta(decision.CapacityChanged, nil, o)
 	case *model.VolumeAttachment:
 		m.state.UpsertVolumeAttachment(o)
-		return decision.AttachmentChanged
+		return delta(decision.AttachmentChanged, nil, o)
 	}
-	return decision.NoChange
+	return decision.Delta{}
 }
 
 // removeVolume is upsertVolume for what is gone.
-func (m *Machine) removeVolume(object any) decision.Change {
+func (m *Machine) removeVolume(object any) decision.Delta {
 	switch o := object.(type) {
 	case *model.PersistentVolume:
+		old, _ := m.state.PV(o.Name)
 		m.state.RemovePV(o.Name)
-		return decision.VolumeChanged
+		return delta(decision.VolumeChanged, old, nil)
 	case *model.PersistentVolumeClaim:
+		old, _ := m.state.PVC(o.Namespace, o.Name)
 		m.state.RemovePVC(o.Namespace, o.Name)
-		return decision.ClaimChanged
+		return delta(decision.ClaimChanged, old, nil)
 	case *model.StorageClass:
 		m.state.RemoveStorageClass(o.Name)
-		return decision.ClassChanged
+		return delta(decision.ClassChanged, o, nil)
 	case *model.CSINode:
 		m.state.RemoveCSINode(o.Name)
-		return decision.CSINodeChanged
+		return delta(decision.CSINodeChanged, o, nil)
 	case *model.CSIDriver:
 		m.state.RemoveCSIDriver(o.Name)
-		return decision.CSIDriverChanged
+		return delta(decision.CSIDriverChanged, o, nil)
 	case *model.CSIStorageCapacity:
 		m.state.RemoveCSIStorageCapacity(o.Namespace, o.Name)
-		return decision.CapacityChanged
+		return decision.Delta{Kinds: decision.CapacityChanged}
 	case *model.VolumeAttachment:
 		m.state.RemoveVolumeAttachment(o.Name)
-		return decision.AttachmentChanged
+		return decision.Delta{Kinds: decision.AttachmentChanged}
 	}
-	return decision.NoChange
+	return decision.Delta{}
 }

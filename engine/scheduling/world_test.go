@@ -116,7 +116,7 @@ func (w *world) grant(b Bind) Result {
 		return Refused
 	case p.NodeName == b.Node:
 		return Done
-	case p.NodeName != "":
+	case p.NodeName != "" || p.Deleting:
 		return Conflict
 	}
 	if was, ok := w.binds[p.UID]; ok {
@@ -132,7 +132,9 @@ func (w *world) carryOut(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Bind:
-			w.nobodysRoom(e)
+			if roomsTaken(effects) == 1 { // else what is counted came later, and may be of a higher priority yet
+				w.nobodysRoom(e)
+			}
 			w.carryOutBind(e)
 		case Preempt:
 			w.carryOutPreempt(e)
