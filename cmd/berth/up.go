@@ -105,9 +105,6 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 		if err := startLoops(p, config, server.Authority().CAPEM(), settings, listener, log); err != nil {
 			return err
 		}
-		if err := startVolumes(p, config, dir); err != nil {
-			return err
-		}
 		if len(nodes) > 0 {
 			a, err := newAgent(as(config, pki.Component("simulated-nodes").Name), nodes, settings.berth.Nodes.StatusWriters)
 			if err != nil {
@@ -117,6 +114,9 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 		}
 		others, err := awaitNodes(p.ctx, config, nodes)
 		if err != nil {
+			return err
+		}
+		if err := startVolumes(p, config, dir); err != nil {
 			return err
 		}
 		say.started(&o, settings, server, nodes, others, time.Since(started))

@@ -25,6 +25,14 @@ func berth() map[string][]rbacv1.PolicyRule {
 			allow("create delete get list patch update watch", coordination, "leases"),
 			allow("create get patch update", storage, "csinodes"),
 		},
+		// Makes directories into volumes; a claim it can only give back to the scheduler.
+		"system:berth:local-directory": {
+			events(),
+			allow("create delete get list update watch", core, "persistentvolumes"),
+			allow("get list update watch", core, "persistentvolumeclaims"),
+			allow("get", core, "nodes"),
+			allow(read, storage, "storageclasses"),
+		},
 		// What Berth's scheduler does beyond kube-scheduler, and its own Lease: it reads
 		// classes, and books the victims of preemption in their disruption budgets.
 		"system:berth:scheduler": append(leader("berth-scheduler"),

@@ -1,0 +1,18 @@
+package policy
+
+import "testing"
+
+func TestBindingsNameRolesThatExist(t *testing.T) {
+	roles := map[string]bool{}
+	for _, r := range ClusterRoles() {
+		if roles[r.Name] {
+			t.Errorf("the role %s is there twice", r.Name)
+		}
+		roles[r.Name] = true
+	}
+	for _, b := range ClusterRoleBindings() {
+		if !roles[b.RoleRef.Name] {
+			t.Errorf("%s binds the role %s, which is not there", b.Name, b.RoleRef.Name)
+		}
+	}
+}
