@@ -12,6 +12,7 @@ var (
 	arrivedDesc = prometheus.NewDesc("scheduler_queue_incoming_pods_total",
 		"Number of pods added to scheduling queues by event and queue type.", []string{"queue", "event"}, nil)
 	goroutinesDesc = prometheus.NewDesc("scheduler_goroutines", "Number of requests under way, by the work they do.", []string{"operation"}, nil)
+	inFlightDesc   = prometheus.NewDesc("scheduler_inflight_events", "Number of pods that were taken from the queue and whose attempt is not over.", []string{"event"}, nil)
 	cacheDesc      = prometheus.NewDesc("scheduler_cache_size", "Number of nodes, pods and assumed pods that are known.", []string{"type"}, nil)
 )
 
@@ -24,6 +25,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- arrivedDesc
 	ch <- cacheDesc
 	ch <- goroutinesDesc
+	ch <- inFlightDesc
+	c.m.evaluations.count.Describe(ch)
 }
 
 // Collect reads them. Pods in flight count as active, as upstream.
@@ -44,6 +47,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for a, n := range c.m.arrivals {
 		ch <- prometheus.MustNewConstMetric(arrivedDesc, prometheus.CounterValue, float64(n), a.pool, a.event)
 	}
+	gauge(inFlightDesc, "PodPopped", d.InFlight)
+	c.m.evaluations.sum()
+	c.m.evaluations.count.Collect(ch)
 	gauge(goroutinesDesc, "binding", int(c.m.binding.Load()))
 	gauge(goroutinesDesc, "prioritizing_extender", int(c.m.scoring()))
 }

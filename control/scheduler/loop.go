@@ -30,7 +30,7 @@ func (s *shell) loop(ctx, sendCtx context.Context) error {
 		events = s.feed.Take(events)
 		now := time.Now()
 		effects, wake := s.machine.Step(now, events, limit)
-		s.metrics.stepped(s.machine, len(events), effects, time.Since(now))
+		s.metrics.stepped(s.machine, events, effects, time.Since(now))
 		s.trail.decided(now, effects)
 		if s.leads() {
 			s.act.Do(sendCtx, effects)

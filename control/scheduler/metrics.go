@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
 )
 
@@ -32,12 +33,13 @@ type metrics struct {
 	binding     atomic.Int64 // bindings under way
 	scoring     func() int64 // extenders that are scoring; set before use
 
-	mu       sync.Mutex
-	depths   queue.Depths
-	arrivals map[arrival]uint64
-	cache    map[string]int // by type
-	known    bool           // the first lists are complete
-	beatAt   time.Time
+	mu          sync.Mutex
+	depths      queue.Depths
+	arrivals    map[arrival]uint64
+	cache       map[string]int // by type
+	evaluations *evaluations
+	known       bool // the first lists are complete
+	beatAt      time.Time
 }
 
 type arrival struct{ pool, event string }
@@ -47,13 +49,14 @@ func finer(n int, bounds []float64) []float64 {
 	return append(prometheus.ExponentialBuckets(bounds[0]/float64(int(1)<<n), 2, n), bounds...)
 }
 
-func newMetrics() *metrics {
+func newMetrics(profiles []placement.Config) *metrics {
 	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{Name: "scheduler_" + name, Help: help, Buckets: buckets}
 	}
 	counter := func(name, help string) prometheus.CounterOpts { return prometheus.CounterOpts{Name: name, Help: help} }
 	exponential := prometheus.ExponentialBuckets
 	m := &metrics{registry: prometheus.NewRegistry(), arrivals: map[arrival]uint64{}, cache: map[string]int{}, beatAt: time.Now(), scoring: func() int64 { return 0 },
+		evaluations: newEvaluations(profiles),
 		attempts: prometheus.NewCounterVec(counter("scheduler_schedule_attempts_total",
 			"Number of attempts to schedule pods, by the result."), []string{"result", "profile"}),
 		duration: prometheus.NewHistogramVec(histogram("scheduling_attempt_duration_seconds",

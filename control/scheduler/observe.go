@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
 // stepped takes in a step: what it decided and how the queue stands.
-func (m *metrics) stepped(machine *scheduling.Machine, events int, effects []scheduling.Effect, took time.Duration) {
+func (m *metrics) stepped(machine *scheduling.Machine, events []scheduling.Event, effects []scheduling.Effect, took time.Duration) {
 	decisions := 0
 	for _, e := range effects {
 		decisions += decided(e)
@@ -22,19 +23,64 @@ func (m *metrics) stepped(machine *scheduling.Machine, events int, effects []sch
 		for range decisions {
 			m.algorithm.Observe(each.Seconds())
 		}
-	case events > 0:
-		m.events.WithLabelValues("*").Observe((took / time.Duration(events)).Seconds())
+	case len(events) > 0:
+		m.events.WithLabelValues(eventsName(events)).Observe((took / time.Duration(len(events))).Seconds())
 	}
 	for _, e := range effects {
 		m.emitted(e)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for _, e := range effects {
+		if decided(e) > 0 {
+			m.evaluations.add(podOf(e).Spec)
+		}
+	}
 	m.beatAt = time.Now()
 	m.depths = machine.Depths()
 	m.cache["nodes"] = machine.State().NumNodes()
+	m.cache["pods"], m.cache["assumed_pods"] = machine.State().PodCounts()
 	clear(m.arrivals)
 	machine.Arrivals(func(p queue.Pool, c queue.Cause, n uint64) { m.arrivals[arrival{p.String(), c.String()}] += n })
+}
+
+// podOf is the pod of an effect that a decision ended with.
+func podOf(e scheduling.Effect) *model.Pod {
+	if b, ok := e.(scheduling.Bind); ok {
+		return b.Pod
+	}
+	return e.(scheduling.Reject).Pod
+}
+
+// eventsName is what the events of a step are about; Mixed when that differs.
+func eventsName(events []scheduling.Event) string {
+	name := eventName(events[0])
+	for _, e := range events[1:] {
+		if eventName(e) != name {
+			return "Mixed"
+		}
+	}
+	return name
+}
+
+func eventName(e scheduling.Event) string {
+	switch e := e.(type) {
+	case scheduling.Upsert:
+		return kindName(e.Object) + "Update"
+	case scheduling.Remove:
+		return kindName(e.Object) + "Delete"
+	}
+	return "Outcome"
+}
+
+func kindName(object any) string {
+	switch object.(type) {
+	case *model.Pod:
+		return "Pod"
+	case *model.Node:
+		return "Node"
+	}
+	return "Object"
 }
 
 // decided is 1 for an effect that a decision ended with, and 0 for one that

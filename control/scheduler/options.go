@@ -106,15 +106,20 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
+// profiles are those to schedule by; there is one at least.
+func (o *Options) profiles() []placement.Config {
+	if len(o.Profiles) == 0 {
+		return []placement.Config{placement.DefaultConfig()}
+	}
+	return o.Profiles
+}
+
 // machine makes the machine of the options.
 func (o *Options) machine() (*scheduling.Machine, error) {
 	cfg := scheduling.DefaultConfig()
 	cfg.VictimsTimeout = o.VictimsTimeout
 	cfg.Queue.InitialBackoff, cfg.Queue.MaxBackoff, cfg.Queue.LeftoverAfter = o.InitialBackoff, o.MaxBackoff, o.LeftoverAfter
-	profiles := o.Profiles
-	if len(profiles) == 0 {
-		profiles = []placement.Config{placement.DefaultConfig()}
-	}
+	profiles := o.profiles()
 	names := map[string]bool{}
 	for _, c := range profiles {
 		p, err := placement.NewProfile(c)

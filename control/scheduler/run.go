@@ -94,7 +94,7 @@ func wire(c *rest.Config) *rest.Config {
 }
 
 func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interface) (*shell, error) {
-	s := &shell{o: o, log: o.Log, machine: m, client: client, leases: leases, feed: feed.New(client), metrics: newMetrics(),
+	s := &shell{o: o, log: o.Log, machine: m, client: client, leases: leases, feed: feed.New(client), metrics: newMetrics(o.profiles()),
 		trail: newTrail(), questions: make(chan func(*scheduling.Machine)), leading: make(chan struct{}), lost: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -62,27 +62,24 @@ func (s *shell) handler() http.Handler {
 	mux.HandleFunc("GET /livez", answer(s.metrics.alive))
 	mux.HandleFunc("GET /healthz", answer(s.metrics.alive))
 	mux.HandleFunc("GET /readyz", answer(s.ready))
-	for path, handler := range s.guardedPaths() {
-		mux.Handle(path, guarded(s.client, handler))
-	}
+	mux.Handle("/", guarded(s.client, s.open()))
 	return mux
 }
 
-// guardedPaths are the paths that need a right of their own.
-func (s *shell) guardedPaths() map[string]http.Handler {
-	paths := map[string]http.Handler{
-		"GET /metrics":                       promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}),
-		"GET /configz":                       http.HandlerFunc(s.configz),
-		"GET /debug/pods/{namespace}/{name}": http.HandlerFunc(s.debugPod),
-	}
+// open is what needs a right of its own by its path, without the guard.
+func (s *shell) open() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /configz", s.configz)
+	mux.HandleFunc("GET /debug/pods/{namespace}/{name}", s.debugPod)
 	if s.o.Profiling {
-		paths["GET /debug/pprof/"] = http.HandlerFunc(pprof.Index)
-		paths["GET /debug/pprof/cmdline"] = http.HandlerFunc(pprof.Cmdline)
-		paths["GET /debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
-		paths["GET /debug/pprof/symbol"] = http.HandlerFunc(pprof.Symbol)
-		paths["GET /debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	return paths
+	return mux
 }
 
 func answer(check func() error) http.HandlerFunc {

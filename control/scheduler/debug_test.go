@@ -1,0 +1,90 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// ask gets a path from a shell's guarded handlers, past the guard.
+func ask(s *shell, path string) *httptest.ResponseRecorder {
+	page := httptest.NewRecorder()
+	s.open().ServeHTTP(page, httptest.NewRequest("GET", path, nil))
+	return page
+}
+
+func TestLastDecisionsOfAPod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		create(t, client, "low", "1500m", priority(1))
+		time.Sleep(time.Minute)
+		create(t, client, "high", "1500m", priority(1000))
+		time.Sleep(time.Minute)
+		var got struct{ Decisions []podStep }
+		if page := ask(s, "/debug/pods/default/high?format=json"); json.Unmarshal(page.Body.Bytes(), &got) != nil || page.Code != 200 {
+			t.Fatalf("%d %s", page.Code, page.Body)
+		}
+		var course []string
+		for _, d := range got.Decisions {
+			course = append(course, d.What+" "+d.Outcome)
+		}
+		if strings.Join(course, ", ") != "reject done, preempt done, bind done" && strings.Join(course, ", ") != "preempt done, reject done, bind done" {
+			t.Errorf("the course was %q", course)
+		}
+		text := ask(s, "/debug/pods/default/high").Body.String()
+		for _, want := range []string{"victims default/low", "0/1 nodes are available: 1 Insufficient cpu.", "n1"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the text lacks %q:\n%s", want, text)
+			}
+		}
+		if page := ask(s, "/debug/pods/default/nobody"); page.Code != 404 || !strings.Contains(page.Body.String(), "pod default/nobody: nothing was decided") {
+			t.Errorf("%d %s", page.Code, page.Body)
+		}
+		if page := ask(s, "/debug/pods/default/high?format=xml"); page.Code != 400 {
+			t.Errorf("%d %s", page.Code, page.Body)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTheTrailIsBounded fills it over and over: it keeps the last, and a burst of
+// pods that fit leaves why others do not.
+func TestTheTrailIsBounded(t *testing.T) {
+	tr := newTrail()
+	pod := func(name string) *model.Pod { return &model.Pod{Namespace: "ns", Name: name, UID: name} }
+	tr.decided(time.Time{}, []scheduling.Effect{scheduling.Unnominate{ID: 1, Pod: pod("waits")}})
+	const n = 3*remembered + 7
+	for i := range n {
+		tr.decided(time.Time{}, []scheduling.Effect{scheduling.Bind{ID: uint64(i + 2), Pod: pod("fits")}})
+		tr.carriedOut(time.Unix(int64(i), 0), scheduling.Bind{ID: uint64(i + 2)}, scheduling.Outcome{Result: scheduling.Refused, Why: "no"})
+	}
+	tr.carriedOut(time.Unix(1, 0), scheduling.Bind{ID: 2}, scheduling.Outcome{}) // forgotten meanwhile
+	got := tr.of("ns", "fits")
+	if len(got) != remembered || got[0].effect.EffectID() != n+2-remembered || got[remembered-1].effect.EffectID() != n+1 {
+		t.Errorf("%d are kept, from %d to %d", len(got), got[0].effect.EffectID(), got[len(got)-1].effect.EffectID())
+	}
+	for _, g := range got {
+		if g.result != scheduling.Refused || g.why != "no" {
+			t.Fatalf("outcome of %d: %v %q", g.effect.EffectID(), g.result, g.why)
+		}
+	}
+	if len(tr.of("ns", "waits")) != 1 {
+		t.Error("a burst of others washed it away")
+	}
+}
+
+func TestConfigIsShown(t *testing.T) {
+	s := &shell{metrics: newMetrics(nil), o: Options{Effective: map[string]any{"a": map[string]int{"b": 1}}}}
+	if page := ask(s, "/configz"); page.Body.String() != "{\"a\":{\"b\":1}}\n" {
+		t.Errorf("%s", page.Body)
+	}
+}

@@ -1,0 +1,104 @@
+package scheduler
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// values are the lines of a page of metrics, by name with labels.
+func values(page string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(page) {
+		if at := strings.LastIndexByte(line, ' '); at > 0 && line[0] != '#' {
+			out[line[:at]] = strings.TrimSpace(line[at+1:])
+		}
+	}
+	return out
+}
+
+// script has two pods bound, one rejected, one held, and one that drives another out.
+func script(t *testing.T) (page string) {
+	client := cluster("2")
+	s, stop := start(t, client, client, nil)
+	time.Sleep(time.Second)
+	create(t, client, "low", "1500m", priority(1))
+	time.Sleep(time.Second)
+	create(t, client, "big", "64", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"a": "b"} })
+	create(t, client, "gated", "1", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} })
+	time.Sleep(time.Minute)
+	create(t, client, "high", "1500m", priority(1000))
+	time.Sleep(time.Minute)
+	if get(t, client, "high").Spec.NodeName != "n1" {
+		t.Error("the pod of high priority has no node")
+	}
+	if _, err := client.CoreV1().Pods("default").Get(t.Context(), "low", metav1.GetOptions{}); err == nil {
+		t.Error("the victim is still there")
+	}
+	page = scrape(s, "good").Body.String()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	return page
+}
+
+func priority(p int32) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Spec.Priority = &p } }
+
+// TestMetricsAfterAScript holds names, labels and values of a run whose course is
+// known.
+func TestMetricsAfterAScript(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page := script(t)
+		got := values(page)
+		const profile = `profile="default-scheduler"`
+		for name, want := range map[string]string{
+			`scheduler_schedule_attempts_total{` + profile + `,result="scheduled"}`:                                               "2",
+			`scheduler_schedule_attempts_total{` + profile + `,result="unschedulable"}`:                                           "2",
+			`scheduler_scheduling_attempt_duration_seconds_count{` + profile + `,result="scheduled"}`:                             "2",
+			`scheduler_scheduling_algorithm_duration_seconds_count`:                                                               "4",
+			`scheduler_pod_scheduling_attempts_sum`:                                                                               "3",
+			`scheduler_pod_scheduling_attempts_bucket{le="1"}`:                                                                    "1",
+			`scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"}`:                                                   "1",
+			`scheduler_pod_scheduling_sli_duration_seconds_count{attempts="2"}`:                                                   "1",
+			`scheduler_preemption_attempts_total`:                                                                                 "2",
+			`scheduler_preemption_victims_sum`:                                                                                    "1",
+			`scheduler_preemption_victims_count`:                                                                                  "1",
+			`scheduler_pending_pods{queue="active"}`:                                                                              "0",
+			`scheduler_pending_pods{queue="unschedulable"}`:                                                                       "1",
+			`scheduler_pending_pods{queue="backoff"}`:                                                                             "0",
+			`scheduler_pending_pods{queue="gated"}`:                                                                               "1",
+			`scheduler_cache_size{type="nodes"}`:                                                                                  "1",
+			`scheduler_cache_size{type="pods"}`:                                                                                   "1",
+			`scheduler_cache_size{type="assumed_pods"}`:                                                                           "0",
+			`scheduler_inflight_events{event="PodPopped"}`:                                                                        "0",
+			`scheduler_goroutines{operation="binding"}`:                                                                           "0",
+			`scheduler_goroutines{operation="prioritizing_extender"}`:                                                             "0",
+			`scheduler_framework_extension_point_duration_seconds_count{extension_point="Bind",` + profile + `,status="Success"}`: "2",
+			`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="NodeResourcesFit",` + profile + `}`:               "4",
+			`scheduler_plugin_evaluation_total{extension_point="PreFilter",plugin="NodeAffinity",` + profile + `}`:                "1",
+			`scheduler_queue_incoming_pods_total{event="PodAdd",queue="active"}`:                                                  "3",
+			`scheduler_queue_incoming_pods_total{event="PodAdd",queue="gated"}`:                                                   "1",
+			`scheduler_queue_incoming_pods_total{event="ScheduleAttemptFailure",queue="unschedulable"}`:                           "2",
+			`berth_scheduler_missed_wakeups_total`:                                                                                "0",
+			`berth_scheduler_debits_refused_total`:                                                                                "0",
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %q, want %q", name, got[name], want)
+			}
+		}
+		for _, part := range []string{"go_goroutines ", "process_cpu_seconds_total ", "berth_build_info{", "scheduler_event_handling_duration_seconds_count{",
+			`scheduler_scheduling_algorithm_duration_seconds_bucket{le="0.001"}`, `scheduler_preemption_victims_bucket{le="64"}`,
+			`scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts="1",le="5242.88"}`} {
+			if !strings.Contains(page, part) {
+				t.Errorf("the page lacks %s", part)
+			}
+		}
+		if t.Failed() {
+			t.Log(page)
+		}
+	})
+}
