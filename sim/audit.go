@@ -100,7 +100,7 @@ func (a *audit) stepped(effects []scheduling.Effect) {
 func (a *audit) asks(r *request, node string) {
 	uid := r.pod.UID
 	for _, other := range a.open[uid] {
-		if other != node {
+		if _, there := a.w.api.Get(store.Nodes, other); other != node && there {
 			a.fail("AskedOnce", fmt.Sprintf("pod %s is to go to %s while it may still get to %s", r.pod.Key(), node, other))
 		}
 	}

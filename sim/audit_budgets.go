@@ -94,7 +94,7 @@ func (a *audit) debited(b *policyv1.PodDisruptionBudget, paid []string) {
 	if b.Status.DisruptionsAllowed < 0 {
 		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions after a debit", keyOf(b), b.Status.DisruptionsAllowed))
 	}
-	if healthy := a.healthy(b, paid); healthy > l.allows && a.w.now.Sub(l.fell) > a.unseen() {
+	if healthy := a.healthy(b, paid); healthy > max(l.allows, 0) && a.w.now.Sub(l.fell) > a.unseen() {
 		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions in truth, and %d are paid for: %v", keyOf(b), l.allows, healthy, paid))
 	}
 }

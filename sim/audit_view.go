@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -136,16 +137,19 @@ func differs(known, is *model.Pod, atRest, assumed bool) string {
 		return "is not known to be deleted"
 	case atRest && (is.Deleting != known.Deleting || is.Disrupted != known.Disrupted):
 		return "is known to be leaving, and is not"
-	case atRest && is.Nominated != known.Nominated:
+	case atRest && known.Nominated != "" && is.Nominated != known.Nominated: // one too many there is corrected by the next choice
 		return fmt.Sprintf("is known to be nominated to %q, and is to %q", known.Nominated, is.Nominated)
 	}
 	return ""
 }
 
 // Rest looks at a cluster that has come to rest, with faults over and time for
-// everything to settle: nobody must wait who could be helped.
+// everything to settle: nobody must wait who could be helped. Containers may
+// restart for ever, so a quiet moment is waited for.
 func (w *World) Rest() error {
 	a := w.audit
+	for end := w.now.Add(5 * time.Minute); !w.scheduler.quiet() && w.Next(end); {
+	}
 	if a.broken == nil && w.scheduler.quiet() {
 		a.viewEqualsStore(true)
 		a.nobodyWaits()

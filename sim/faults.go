@@ -72,8 +72,15 @@ func newFaults(w *World) *faults { return &faults{w: w, counts: map[string]uint6
 // Spoil has requests go wrong by a rule.
 func (w *World) Spoil(r Rule) { w.faults.rules = append(w.faults.rules, &r) }
 
-// Calm ends all faults, random ones and rules.
-func (w *World) Calm() { w.faults.off, w.faults.rules = true, nil }
+// Calm ends all faults, random ones and rules; agents that are dead start, and nobody
+// is replaced any more.
+func (w *World) Calm() {
+	w.faults.off, w.faults.rules = true, nil
+	w.owners.off = true
+	for _, node := range sortedKeys(w.agents.down) {
+		w.StartAgent(node)
+	}
+}
 
 // roll is a number below 1<<32 that depends on the seed, the name, and how often
 // that name was asked for.

@@ -20,6 +20,7 @@ const Replace = "sim.berth.dev/replace"
 type owners struct {
 	w     *World
 	r     *reader
+	off   bool
 	done  map[types.UID]bool
 	seen  map[string]*corev1.Pod // by key, to notice what a list has not
 	count map[string]int         // replacements by the first pod's key
@@ -64,7 +65,7 @@ func (o *owners) look(p *corev1.Pod, gone bool) {
 		delete(o.seen, key)
 	}
 	leaves := gone || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
-	if !leaves || o.done[p.UID] || p.Status.Phase == corev1.PodSucceeded {
+	if !leaves || o.off || o.done[p.UID] || p.Status.Phase == corev1.PodSucceeded {
 		return
 	}
 	o.done[p.UID] = true

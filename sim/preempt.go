@@ -28,7 +28,7 @@ func preempt(e scheduling.Preempt) []write {
 			if err == nil {
 				return true
 			}
-			r.refund(e.Plan.Debits[:i])
+			r.refund()
 			r.failed(err)
 			return false
 		})
@@ -45,11 +45,8 @@ func preempt(e scheduling.Preempt) []write {
 // nominate writes where the pod will be; empty takes it back.
 func (r *request) nominate(node string) error {
 	return r.s.w.api.ChangePod(r.pod.Key(), r.pre(), func(p *corev1.Pod) error {
-		switch {
-		case p.Status.NominatedNodeName == node:
+		if p.Status.NominatedNodeName == node {
 			return store.ErrNothing
-		case p.Spec.NodeName != "" || p.DeletionTimestamp != nil:
-			return apierrors.NewConflict(corev1.Resource("pods"), p.Name, fmt.Errorf("it is bound to %q, or is being deleted", p.Spec.NodeName))
 		}
 		p.Status.NominatedNodeName = node
 		if node == "" {
@@ -83,16 +80,20 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 			r.budgets = append(r.budgets, b)
 			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are asked for", b.Namespace, b.Name, allowed, len(due)), 0)
 		}
+		t := taken{budget: d.Budget}
 		for _, name := range slices.Concat(due, d.Overruled) {
 			if _, paid := entries[name]; !paid {
 				entries[name] = now
+				t.names = append(t.names, name)
 			}
 		}
 		if len(entries) == len(b.Status.DisruptedPods) {
 			return store.ErrNothing
 		}
 		due = due[:min(len(due), allowed)]
-		b.Status.DisruptionsAllowed -= int32(len(due))
+		t.paid = int32(len(due))
+		r.taken = append(r.taken, t)
+		b.Status.DisruptionsAllowed -= t.paid
 		b.Status.DisruptedPods = entries
 		w.audit.debited(b, due)
 		return nil
@@ -100,19 +101,26 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 }
 
 // refund gives back what this decision took from the budgets before the one that refused.
-func (r *request) refund(debits []decision.Debit) {
-	for i := range debits {
-		d := &debits[i]
-		_ = r.s.w.changeBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
+func (r *request) refund() {
+	for _, t := range r.taken {
+		_ = r.s.w.changeBudget(t.budget, func(b *policyv1.PodDisruptionBudget) error {
 			entries := maps.Clone(b.Status.DisruptedPods)
-			for _, name := range slices.Concat(d.Paid, d.Overruled) {
+			for _, name := range t.names {
 				delete(entries, name)
 			}
 			b.Status.DisruptedPods = entries
-			b.Status.DisruptionsAllowed += int32(len(d.Paid))
+			b.Status.DisruptionsAllowed += t.paid
 			return nil
 		})
 	}
+	r.taken = nil
+}
+
+// taken is what a decision took from one budget.
+type taken struct {
+	budget *model.Budget
+	names  []string
+	paid   int32
 }
 
 func (w *World) changeBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudget) error) error {
@@ -133,9 +141,6 @@ func (w *World) changeBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudg
 func (r *request) mark(v *model.Pod) error {
 	record := displace.Record{Cause: displace.Preemption, For: r.pod, Victim: v, Node: v.NodeName}
 	err := r.s.w.api.ChangePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
-		if p.DeletionTimestamp != nil {
-			return store.ErrNothing
-		}
 		p.Status.Conditions = store.WithCondition(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 			Reason: record.Cause.Reason(), Message: record.Message(), LastTransitionTime: metav1.NewTime(r.s.w.now)})
 		return nil

@@ -26,6 +26,7 @@ type request struct {
 	out    scheduling.Outcome
 	seen   *corev1.Pod // by a Look
 	// budgets refused what was to be paid.
+	taken   []taken // from budgets
 	budgets []*policyv1.PodDisruptionBudget
 	ending  Ending
 	over    bool
@@ -38,6 +39,9 @@ type write func(r *request) bool
 func (s *scheduler) carry(e scheduling.Effect) {
 	name, pod := effectName(e), podOf(e)
 	r := &request{s: s, life: s.life, effect: e, pod: pod, sent: s.w.now, writes: s.writes(e), ending: s.w.faults.request(name, pod.Key())}
+	if r.ending == Clash && name == "bind" && len(s.w.audit.open[pod.UID]) > 0 {
+		r.ending = Refuse // a server says conflict only when an earlier bind cannot be granted any more
+	}
 	s.requests = append(s.requests, r)
 	if b, ok := e.(scheduling.Bind); ok {
 		s.w.audit.asks(r, b.Node)
@@ -59,7 +63,13 @@ func (s *scheduler) carry(e scheduling.Effect) {
 		s.w.at(at, func() { r.end(scheduling.Unknown, "no answer") })
 	case Late:
 		s.w.at(at, func() { r.end(scheduling.Unknown, "no answer") })
-		s.w.at(at.Add(s.w.faults.late(pod.Key(), s.w.o.Machine.BindTimeout/2)), func() { r.all() })
+		s.late = append(s.late, r)
+		s.w.at(at.Add(s.w.faults.late(pod.Key(), s.w.o.Machine.BindTimeout/2)), func() {
+			if i := slices.Index(s.late, r); i >= 0 {
+				s.late = slices.Delete(s.late, i, i+1)
+				r.all()
+			}
+		})
 	default:
 		s.w.at(at, func() { r.run(0) })
 	}
@@ -138,7 +148,7 @@ func (r *request) drop() {
 func (r *request) cut() {
 	r.over = true
 	r.s.w.audit.settled(r)
-	if r.ending == Fine && len(r.writes) == 1 && r.s.w.faults.roll("cut/"+r.pod.Key())%2 == 0 {
+	if (r.ending == Fine || r.ending == Late) && len(r.writes) == 1 && r.s.w.faults.roll("cut/"+r.pod.Key())%2 == 0 {
 		r.all()
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/scheduling"
@@ -36,6 +37,7 @@ type scheduler struct {
 	last    time.Time
 
 	requests []*request
+	late     []*request // answered as lost, and done later
 	busy     map[string]time.Time // by pod: when its last request is done
 }
 
@@ -70,10 +72,10 @@ func (w *World) KillScheduler(d time.Duration) {
 	w.tell("scheduler", "kill", "", "the scheduler is killed")
 	s.machine = nil
 	s.reader.end()
-	for _, r := range s.requests {
+	for _, r := range slices.Concat(s.requests, s.late) {
 		r.cut()
 	}
-	s.requests, s.busy = nil, map[string]time.Time{}
+	s.requests, s.late, s.busy = nil, nil, map[string]time.Time{}
 	s.life++
 	life := s.life
 	w.after(d, func() {

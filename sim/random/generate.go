@@ -1,0 +1,143 @@
+package random
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+)
+
+// generator writes a scenario.
+type generator struct {
+	r     *rand.Rand
+	lines []string
+	nodes int
+	pods  int
+	small bool // pods are small beside nodes
+	rules bool // pods have rules besides requests
+}
+
+// Generate is the text of a simulation in which n things happen.
+func Generate(seed int64, n int) string {
+	g := &generator{r: rand.New(rand.NewSource(seed))}
+	g.small, g.rules = g.chance(3), !g.chance(3)
+	g.options(seed)
+	for range 1 + g.r.Intn(6) {
+		g.node()
+	}
+	g.surroundings()
+	for range g.r.Intn(12) {
+		g.pod("")
+	}
+	at := 0
+	for range n {
+		switch g.r.Intn(10) {
+		case 0:
+			at += g.r.Intn(30_000)
+		case 1, 2, 3:
+			at += g.r.Intn(1500)
+		default:
+			at += g.r.Intn(20)
+		}
+		g.happens(fmt.Sprintf("at %dms ", at))
+	}
+	g.add("", "until %dms", at+1000)
+	return strings.Join(g.lines, "\n") + "\n"
+}
+
+func (g *generator) chance(n int) bool { return g.r.Intn(n) == 0 }
+
+func (g *generator) pick(of ...string) string { return of[g.r.Intn(len(of))] }
+
+func (g *generator) add(at, format string, args ...any) {
+	g.lines = append(g.lines, at+fmt.Sprintf(format, args...))
+}
+
+func (g *generator) options(seed int64) {
+	faults := g.pick("0", "0", "0.05", "0.3")
+	g.add("", "option seed=%d ties=%d faults=%s delays=%s repeats=%s maxdelay=%s lag=%s decisions=1 rest", seed, seed%7, faults,
+		g.pick("0", "0.1", "0.5"), g.pick("0", "0.1"), g.pick("100ms", "2s"), g.pick("1ms", "5ms", "300ms"))
+}
+
+// surroundings are what pods refer to.
+func (g *generator) surroundings() {
+	if g.chance(2) {
+		for i := range 1 + g.r.Intn(2) {
+			g.budget("", i)
+		}
+	}
+	if g.rules && g.chance(4) {
+		g.add("", "class local wait")
+		for i := range 3 {
+			g.add("", "volume v%d size=%dGi class=local node=n%d", i, 1+g.r.Intn(5), g.r.Intn(g.nodes))
+			g.add("", "claim c%d size=%dGi class=local", i, 1+g.r.Intn(5))
+		}
+	}
+}
+
+func (g *generator) budget(at string, i int) {
+	g.add(at, "budget b%d match=app=%s %s", i, g.pick("a", "b"), g.pick("minAvailable=1", "minAvailable=2", "maxUnavailable=1", "maxUnavailable=0", "minAvailable=50%"))
+}
+
+func (g *generator) node() { g.nodeAt("") }
+
+func (g *generator) nodeAt(at string) {
+	words := fmt.Sprintf("node n%d cpu=%d memory=%dGi pods=%d labels=zone=%s,disk=%s", g.nodes, 1+g.r.Intn(4), 1+g.r.Intn(8), 2+g.r.Intn(8), g.pick("a", "b", "c"), g.pick("ssd", "hdd"))
+	if g.chance(6) {
+		words += " taints=dedicated=x:" + g.pick("NoSchedule", "PreferNoSchedule")
+	}
+	g.nodes++
+	g.add(at, "%s", words)
+}
+
+// pod makes a pod; its requests are of the order of a node, so that there is strife.
+func (g *generator) pod(at string) {
+	words := fmt.Sprintf("pod p%d priority=%s labels=app=%s", g.pods, g.pick("0", "0", "5", "10", "100"), g.pick("a", "b", "c"))
+	g.pods++
+	if g.small {
+		words += fmt.Sprintf(" cpu=%dm memory=%dMi", 50+g.r.Intn(400), 64+g.r.Intn(600))
+	} else {
+		words += fmt.Sprintf(" cpu=%dm memory=%dMi", 100+100*g.r.Intn(20), 128+g.r.Intn(2500))
+	}
+	if g.rules {
+		words += g.rule()
+	}
+	if g.chance(3) {
+		words += fmt.Sprintf(" runs=%dms restart=%s exit=%d", 100+g.r.Intn(60_000), g.pick("Never", "OnFailure", "Always"), g.r.Intn(2))
+	}
+	if g.chance(3) {
+		words += fmt.Sprintf(" grace=%ds stops=%dms", g.r.Intn(40), g.r.Intn(50_000))
+	}
+	if g.chance(5) {
+		words += " replace owner=" + g.pick("x", "y")
+	}
+	g.add(at, "%s", words)
+}
+
+// rule is one of the rules of placement, sometimes.
+func (g *generator) rule() string {
+	switch g.r.Intn(16) {
+	case 0:
+		return " selector=disk=" + g.pick("ssd", "hdd")
+	case 1:
+		return " tolerate=dedicated"
+	case 2:
+		return fmt.Sprintf(" spread=%s:%d:app=%s", g.pick("zone", "host"), 1+g.r.Intn(2), g.pick("a", "b"))
+	case 3:
+		return fmt.Sprintf(" spread=zone:1:soft:app=%s", g.pick("a", "b"))
+	case 4:
+		return fmt.Sprintf(" anti=%s:app=%s", g.pick("zone", "host"), g.pick("a", "b", "c"))
+	case 5:
+		return fmt.Sprintf(" affinity=%s:app=%s", g.pick("zone", "host"), g.pick("a", "b"))
+	case 6:
+		return fmt.Sprintf(" prefer-anti=host:app=%s", g.pick("a", "b"))
+	case 7:
+		return fmt.Sprintf(" ports=%d", 8000+g.r.Intn(3))
+	case 8:
+		return " never"
+	case 9:
+		return " gates=g"
+	case 10:
+		return fmt.Sprintf(" claims=c%d", g.r.Intn(3))
+	}
+	return ""
+}

@@ -1,0 +1,100 @@
+package random
+
+import "fmt"
+
+// happens writes one thing that happens.
+func (g *generator) happens(at string) {
+	switch n := g.r.Intn(100); {
+	case n < 45:
+		g.pod(at)
+	case n < 62:
+		g.leave(at)
+	case n < 80:
+		g.toNode(at)
+	case n < 88:
+		g.toPod(at)
+	default:
+		g.fault(at)
+	}
+}
+
+// somePod is a pod that was made once; recent ones more often.
+func (g *generator) somePod() string {
+	if g.pods == 0 {
+		return "p0"
+	}
+	return fmt.Sprintf("p%d", max(0, g.pods-1-g.r.Intn(min(g.pods, 20))))
+}
+
+func (g *generator) someNode() string { return fmt.Sprintf("n%d", g.r.Intn(g.nodes)) }
+
+func (g *generator) leave(at string) {
+	words := "delete pod " + g.somePod()
+	if g.chance(3) {
+		words += fmt.Sprintf(" grace=%ds", g.r.Intn(5))
+	}
+	g.add(at, "%s", words)
+}
+
+func (g *generator) toNode(at string) {
+	n := g.someNode()
+	switch g.r.Intn(10) {
+	case 0:
+		g.nodeAt(at)
+	case 1:
+		if g.chance(3) {
+			g.add(at, "delete node %s", n)
+		} else {
+			g.add(at, "uncordon %s", n)
+		}
+	case 2:
+		g.add(at, "cordon %s", n)
+	case 3, 4:
+		g.add(at, "uncordon %s", n)
+	case 5:
+		g.add(at, "taint %s dedicated=x:%s", n, g.pick("NoSchedule", "PreferNoSchedule"))
+	case 6:
+		g.add(at, "untaint %s dedicated", n)
+	case 7:
+		g.add(at, "label node %s %s", n, g.pick("disk=ssd", "disk=hdd", "zone=a", "zone=b"))
+	case 8:
+		g.add(at, "resize %s cpu=%d memory=%dGi", n, 1+g.r.Intn(5), 1+g.r.Intn(8))
+	default:
+		g.add(at, "%s agent %s", g.pick("start", "start", "kill"), n)
+	}
+}
+
+func (g *generator) toPod(at string) {
+	switch g.r.Intn(5) {
+	case 0:
+		g.add(at, "ungate %s", g.somePod())
+	case 1:
+		g.add(at, "label pod %s app=%s", g.somePod(), g.pick("a", "b", "c"))
+	case 2:
+		g.add(at, "bind %s %s", g.somePod(), g.someNode())
+	case 3:
+		g.add(at, "delete budget b%d", g.r.Intn(2))
+	case 4:
+		g.budget(at, g.r.Intn(2))
+	}
+}
+
+func (g *generator) fault(at string) {
+	switch g.r.Intn(8) {
+	case 0:
+		g.add(at, "kill scheduler for %dms", g.r.Intn(3000))
+	case 1:
+		g.add(at, "drop scheduler %s for %dms", g.pick("pods", "pods", "nodes", "poddisruptionbudgets"), g.r.Intn(5000))
+	case 2:
+		g.add(at, "drop %s pods for %dms", g.pick("agents", "disruption", "owners"), g.r.Intn(5000))
+	case 3:
+		g.add(at, "repeat scheduler %s", g.pick("pods", "nodes"))
+	case 4:
+		g.add(at, "kill disruption for %dms", g.r.Intn(3000))
+	case 5:
+		g.add(at, "lag %s %dms", g.pick("scheduler", "agents", "disruption"), g.r.Intn(1000))
+	default:
+		g.add(at, "spoil %s %s", g.pick("refuse", "conflict", "lost", "unheard", "late", "silent", "partly"),
+			g.pick("bind", "bind", "preempt", "reject", "look", "unnominate", "prepare", "any"))
+	}
+}

@@ -1,0 +1,81 @@
+package random
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// events is how many things happen in each simulation.
+const events = 200
+
+// TestSimulationsSoak runs simulations from seeds: some thousand in a test run, 100,000
+// with BERTH_SOAK. BERTH_SIMULATIONS and BERTH_SEED say how many and from where.
+func TestSimulationsSoak(t *testing.T) {
+	n, first := number(t, "BERTH_SIMULATIONS", 0), number(t, "BERTH_SEED", 1)
+	deadline := time.Time{}
+	if os.Getenv("BERTH_SOAK") != "" && n == 0 {
+		n = 100_000
+	}
+	if n == 0 { // a slice, and no longer than that on a slow machine
+		n, deadline = 3000, time.Now().Add(15*time.Second)
+	}
+	var next, done, failures atomic.Int64
+	var wg sync.WaitGroup
+	for range workers() {
+		wg.Go(func() {
+			for failures.Load() < 5 && (deadline.IsZero() || time.Now().Before(deadline)) {
+				i := next.Add(1) - 1
+				if i >= n {
+					return
+				}
+				if err := Play(Generate(first+i, events)); err != nil {
+					failures.Add(1)
+					report(t, first+i, err)
+				}
+				done.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("soak: %d simulations of %d events, %d failures", done.Load(), events, failures.Load())
+	fmt.Printf("soak: %d simulations of %d events, %d failures\n", done.Load(), events, failures.Load())
+}
+
+func workers() int {
+	if os.Getenv("BERTH_SOAK") != "" {
+		return 2
+	}
+	return 1
+}
+
+// report shrinks a failure into a scenario file.
+func report(t *testing.T, seed int64, failure error) {
+	text, err := Shrink(Generate(seed, events), 2000)
+	if err == nil {
+		err = failure
+	}
+	file := filepath.Join(os.TempDir(), "berth-simulation-"+strconv.FormatInt(seed, 10)+".txt")
+	header := fmt.Sprintf("# seed %d: %v\n", seed, err)
+	if werr := os.WriteFile(file, []byte(header+text), 0o644); werr != nil {
+		file = werr.Error()
+	}
+	t.Errorf("seed %d (BERTH_SEED=%d BERTH_SIMULATIONS=1 runs it again): %v\nshrunk into %s:\n%s", seed, seed, err, file, text)
+}
+
+func number(t *testing.T, name string, otherwise int64) int64 {
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 {
+		t.Fatalf("%s=%s: want a whole number from 1", name, s)
+	}
+	return n
+}
