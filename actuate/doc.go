@@ -14,6 +14,19 @@
 // written aside, since nothing waits for them; when they cannot be written as fast as they
 // come, the oldest wait and the newest are dropped and counted.
 //
+// Extenders are asked over HTTP as kube-scheduler does, one file a verb: filters one
+// after the other, each seeing what is left; scores all at once and only while there is a
+// choice, times 10 times the extender's weight; victims by node; and the binding through the one
+// that binds. An error of one that is not ignorable makes the question Refused, with the
+// extender, the verb and what was wrong; other errors are passed over and told of. Pods
+// and, for those that do not know nodes by name, nodes are sent as the API has them,
+// from a watch that runs only while there are extenders. Questions have workers of their
+// own: a slow extender holds up its own pods only.
+//
+// Departures from kube-scheduler: a node that an extender neither keeps nor gives a
+// reason for is refused with a reason that says so; a victim of the preemptor's
+// priority or above is not accepted.
+//
 // Departure from kube-scheduler: a FailedScheduling event whose text differs
 // from the one before is an event of its own and not one more of the same series, so
 // that the newest reason is always to be seen.

@@ -82,6 +82,32 @@ func TestTheTrailIsBounded(t *testing.T) {
 	}
 }
 
+func TestDebuggingIsGuarded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		for _, path := range []string{"/configz", "/debug/queue", "/debug/pods/default/a", "/debug/pprof/heap", "/no/such/path"} {
+			for token, want := range map[string]int{"": 401, "forged": 401, "good": 403} { // who may get the metrics only
+				page, request := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+				request.Header.Set("Authorization", "Bearer "+token)
+				if s.handler().ServeHTTP(page, request); page.Code != want {
+					t.Errorf("%s with token %q: %d %s, want %d", path, token, page.Code, page.Body, want)
+				}
+			}
+		}
+		if ask(s, "/debug/pprof/cmdline").Code != 404 {
+			t.Error("pprof is served though Profiling is off")
+		}
+		s.o.Profiling = true
+		if ask(s, "/debug/pprof/cmdline").Code != 200 {
+			t.Error("pprof is not served though Profiling is on")
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestConfigIsShown(t *testing.T) {
 	s := &shell{metrics: newMetrics(nil), o: Options{Effective: map[string]any{"a": map[string]int{"b": 1}}}}
 	if page := ask(s, "/configz"); page.Body.String() != "{\"a\":{\"b\":1}}\n" {

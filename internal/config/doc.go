@@ -4,5 +4,10 @@
 //
 // All reading is strict. An unknown field, a field given twice or an impossible
 // value is refused with file, path, value, and what would be right; all faults
-// of a file are reported at once.
+// of a file are reported at once. What is accepted for the sake of files that exist, and
+// has no effect here, is told as a warning.
+//
+// Departures from kube-scheduler: contention profiling is off unless asked for; requests are
+// not limited to 50 a second unless asked for; an extender's urlPrefix must be a URL; plugins of
+// one's own are not known.
 package config
