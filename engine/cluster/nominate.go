@@ -6,8 +6,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Nominated are the pods that take no room yet and are nominated to a node,
-// sorted by namespace and name; not those that are held. The slice must not be changed.
+// Nominated are the pods that take no room yet and are nominated to a node, and
+// the phantoms of what is reserved there, sorted by namespace and name; not pods that are
+// held. The slice must not be changed.
 func (s *State) Nominated(id NodeID) []*model.Pod {
 	if s.nominated.len() == 0 {
 		return nil
@@ -19,9 +20,17 @@ func (s *State) Nominated(id NodeID) []*model.Pod {
 // AnyNominated says whether a pod is nominated to any node, known or not.
 func (s *State) AnyNominated() bool { return s.nominated.len() > 0 }
 
-// AnyAhead says whether another pod than the one of the uid, of at least the
-// given priority, is nominated to a node that is known.
-func (s *State) AnyAhead(uid string, priority int32) bool {
+// Ahead says whether the room of a nominee counts when another pod is placed: it
+// is of at least its priority, and not reserved for the pods of the other one's owner.
+func Ahead(nominee, pod *model.Pod) bool {
+	return nominee.Spec.Priority >= pod.Spec.Priority && nominee.UID != pod.UID && !(nominee.Phantom && sameOwner(nominee, pod))
+}
+
+func sameOwner(a, b *model.Pod) bool { return a.Owner.UID == b.Owner.UID && a.Namespace == b.Namespace }
+
+// AnyAhead says whether a pod ahead of the given one is nominated to a node that
+// is known.
+func (s *State) AnyAhead(pod *model.Pod) bool {
 	if s.nominated.len() == 0 {
 		return false
 	}
@@ -31,7 +40,7 @@ func (s *State) AnyAhead(uid string, priority int32) bool {
 				continue
 			}
 			for _, p := range list {
-				if p.UID != uid && p.Spec.Priority >= priority {
+				if Ahead(p, pod) {
 					return true
 				}
 			}
@@ -70,6 +79,7 @@ func (s *State) nominate(p *model.Pod) {
 	}
 	list, _ := s.nominated.get(p.Nominated)
 	s.nominated.put(p.Nominated, insertPod(slices.Clone(list), p, byKey))
+	s.noteNode(p.Nominated)
 }
 
 func (s *State) denominate(p *model.Pod) {
@@ -78,4 +88,12 @@ func (s *State) denominate(p *model.Pod) {
 	}
 	list, _ := s.nominated.get(p.Nominated)
 	putOrDel(&s.nominated, p.Nominated, deletePod(slices.Clone(list), p, byKey))
+	s.noteNode(p.Nominated)
+}
+
+// noteNode logs that something about a node has changed that nothing counts.
+func (s *State) noteNode(name string) {
+	if id, ok := s.ids.get(name); ok {
+		s.index.note(id)
+	}
 }

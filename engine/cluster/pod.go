@@ -161,7 +161,7 @@ func (s *State) PodCounts() (counted, assumed int) { return s.counted, s.assumed
 // was written.
 func countsAlike(a, b *model.Pod) bool {
 	return a.NodeName == b.NodeName && a.Spec == b.Spec && a.Deleting == b.Deleting &&
-		a.Namespace == b.Namespace && slices.Equal(a.Labels, b.Labels)
+		a.Namespace == b.Namespace && a.Owner.UID == b.Owner.UID && slices.Equal(a.Labels, b.Labels)
 }
 
 // swap puts a version of a pod in the place of another that counts alike.
@@ -169,6 +169,9 @@ func (s *State) swap(old, p *model.Pod) {
 	var list *[]*model.Pod
 	if id, ok := s.ids.get(p.NodeName); ok {
 		list = &s.own(id).Pods
+		if old.Ready != p.Ready || !old.Started.Equal(p.Started) {
+			s.index.note(id)
+		}
 	} else {
 		aside, _ := s.aside.get(p.NodeName)
 		aside = slices.Clone(aside)
@@ -191,6 +194,7 @@ func (s *State) swap(old, p *model.Pod) {
 
 // enter counts a pod on its node, or keeps it aside.
 func (s *State) enter(p *model.Pod) {
+	s.holds.entered(s, p)
 	if id, ok := s.ids.get(p.NodeName); ok {
 		s.count(id, p)
 		return
@@ -201,6 +205,7 @@ func (s *State) enter(p *model.Pod) {
 
 // leave undoes enter.
 func (s *State) leave(p *model.Pod) {
+	s.holds.left(s, p)
 	if id, ok := s.ids.get(p.NodeName); ok {
 		s.uncount(id, p)
 		return

@@ -32,6 +32,9 @@ type State struct {
 	classes   table[*model.PriorityClass]
 	devices   table[*model.ResourceClaim] // by "namespace/name"
 	volumes   volumes
+	holds     holds
+
+	budgetsVersion uint64
 
 	index *Index // nil until somebody asks for it
 }
@@ -49,6 +52,7 @@ func (s *State) setOwner(t *token) {
 	s.claims.owner, s.images.owner, s.spaces.owner = t, t, t
 	s.groups.owner, s.budgets.owner, s.classes.owner = t, t, t
 	s.devices.owner = t
+	s.holds.all.owner, s.holds.claimants.owner = t, t
 }
 
 // Revision grows by one with every change.
@@ -68,6 +72,7 @@ func (s *State) Fork() *State {
 		spaces: s.spaces.fork(mine, theirs), groups: s.groups.fork(mine, theirs),
 		budgets: s.budgets.fork(mine, theirs), classes: s.classes.fork(mine, theirs),
 		devices: s.devices.fork(mine, theirs), volumes: s.volumes.fork(mine, theirs),
+		holds: s.holds.fork(mine, theirs),
 	}
 	s.owner = mine
 	return f

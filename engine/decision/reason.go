@@ -31,6 +31,7 @@ const (
 	WhyExistingAntiAffinity
 	WhyFeatures
 	WhyVolumeGone
+	WhyAvoid     // Subject: the hold's cause; Have: its count; Who: its name
 	WhyNoVictims // nobody of lower priority is there
 	WhyNotHelped // leaving pods would not help
 	WhyText      // Subject: the whole text (pre-filter refusals, faults)
@@ -60,6 +61,7 @@ var whyTexts = [numWhy]string{
 	WhyAntiAffinity:         "node(s) didn't match pod anti-affinity rules",
 	WhyExistingAntiAffinity: "node(s) didn't satisfy existing pods anti-affinity rules",
 	WhyFeatures:             "node(s) didn't match Pod's required features",
+	WhyAvoid:                "node(s) were held off after pods of the same owner had to leave",
 	WhyVolumeGone:           "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 	WhyNoVictims:            "No preemption victims found for incoming pod",
 	WhyNotHelped:            "Preemption is not helpful for scheduling",

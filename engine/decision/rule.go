@@ -28,6 +28,9 @@ const (
 	// PreFilterResult marks nodes outside of the names that a rule narrowed the
 	// search to; they were never judged.
 	PreFilterResult
+	// HoldAvoid is Berth's own, and not configured: Hold objects of type Avoid. It is
+	// asked before all others.
+	HoldAvoid
 	NumRules
 )
 
@@ -35,7 +38,7 @@ var ruleNames = [NumRules]string{
 	"", "SchedulingGates", "NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts",
 	"NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone",
 	"PodTopologySpread", "InterPodAffinity", "DynamicResources", "NodeResourcesBalancedAllocation",
-	"ImageLocality", "NodeDeclaredFeatures", "GangScheduling", "DefaultPreemption", "PreFilterResult",
+	"ImageLocality", "NodeDeclaredFeatures", "GangScheduling", "DefaultPreemption", "PreFilterResult", "HoldAvoid",
 }
 
 // String is the rule's name as kube-scheduler's configuration spells it.

@@ -22,6 +22,8 @@ type Pod struct {
 
 	// Owner is the controlling owner reference; zero when there is none.
 	Owner Owner
+	// Phantom: it is no pod, but the room that a Hold reserves for one of Owner's.
+	Phantom bool
 	// Disrupted is the reason of a DisruptionTarget condition that is True.
 	Disrupted string
 	// Unscheduled is the reason of the PodScheduled=False condition, so that a

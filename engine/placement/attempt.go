@@ -116,7 +116,7 @@ func (a *attempt) judge(st *site) decision.Verdict {
 func (a *attempt) judgeNominated(st *site) decision.Verdict {
 	var ahead []*model.Pod
 	for _, p := range a.state.Nominated(st.id) {
-		if p.Spec.Priority >= a.pod.Spec.Priority && p.UID != a.pod.UID {
+		if cluster.Ahead(p, a.pod) {
 			ahead = append(ahead, p)
 		}
 	}

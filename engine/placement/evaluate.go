@@ -80,6 +80,9 @@ func (a *attempt) compile(rec *decision.Record) bool {
 	if rec.PreFilter != nil {
 		return false
 	}
+	if c := a.avoid(); c.judge != nil {
+		a.filters = append(a.filters, filter{decision.HoldAvoid, c.judge})
+	}
 	for _, r := range cfg.Filter {
 		if ready[r] == nil {
 			c := a.compileFilter(r)

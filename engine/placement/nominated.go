@@ -18,7 +18,8 @@ type aheadFail struct {
 }
 
 // simplyAhead says whether the nominated pods matter by their requests and ports
-// alone, and notes the nodes that are out with them. Otherwise the plain path knows.
+// alone, and notes the nodes that are out with them or that the pod is held off.
+// Otherwise the plain path knows.
 func (e *Engine) simplyAhead(sh *shape, pod *model.Pod) bool {
 	sc := &e.scratch
 	sc.ahead = sc.ahead[:0]
@@ -26,7 +27,11 @@ func (e *Engine) simplyAhead(sh *shape, pod *model.Pod) bool {
 		return false
 	}
 	sc.nominated = e.state.AppendNominatedNodes(sc.nominated[:0])
+	e.noteAvoided(pod)
 	for _, id := range sc.nominated {
+		if e.noted(id) {
+			continue
+		}
 		if f := e.judgeWith(sh, id, pod); f != 0 {
 			sc.ahead = append(sc.ahead, aheadFail{id, f})
 		}
@@ -40,7 +45,7 @@ func (e *Engine) simplyAhead(sh *shape, pod *model.Pod) bool {
 func (e *Engine) judgeWith(sh *shape, id cluster.NodeID, pod *model.Pod) fail {
 	var st site
 	for _, p := range e.state.Nominated(id) {
-		if p.Spec.Priority < pod.Spec.Priority || p.UID == pod.UID {
+		if !cluster.Ahead(p, pod) {
 			continue
 		}
 		if st.node == nil {

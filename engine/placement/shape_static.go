@@ -17,6 +17,7 @@ const (
 	failEnforced
 	failAffinity
 	failPorts // not of what the node is, but counted along
+	failAvoid // the same
 )
 
 const maxPreference = 1 << 15
@@ -106,6 +107,8 @@ func explainStatic(fail int32) (decision.Rule, decision.Code, decision.Why) {
 		return decision.NodeAffinity, decision.Unresolvable, decision.WhyEnforcedAffinity
 	case failAffinity:
 		return decision.NodeAffinity, decision.Unresolvable, decision.WhyNodeAffinity
+	case failAvoid:
+		return decision.HoldAvoid, decision.Unresolvable, decision.WhyAvoid
 	}
 	return decision.NodePorts, decision.Unschedulable, decision.WhyPorts
 }

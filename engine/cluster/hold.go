@@ -1,0 +1,167 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// holds are the Holds that have not ended. What has ended is not here, whether it
+// was deleted or its time is over: the State reads no clock, its owner calls
+// ExpireHolds.
+type holds struct {
+	all       table[*model.Hold] // by "namespace/name"
+	claimants table[*claimant]   // by namespace and owner uid
+	next      time.Time          // the first end; zero when there is none
+	released  []*model.Pod       // see Released
+}
+
+// claimant is an owner that something is held for or against. It is never
+// changed, only replaced.
+type claimant struct {
+	holds  []*model.Hold // by name
+	placed []*model.Pod  // the owner's pods that take room, by uid
+	// live are the phantoms of those reservations that nobody has used up, by name of
+	// the hold.
+	live []*model.Pod
+}
+
+// HoldName is the name of the Hold of an owner's pods on a node: there is one of a
+// type.
+func HoldName(ownerUID, node string, t model.HoldType) string {
+	return fmt.Sprintf("%s-%016x", strings.ToLower(t.String()), Hash64(0, ownerUID+"\x00"+node+"\x00"+t.String()))
+}
+
+func (h *holds) fork(mine, theirs *token) holds {
+	return holds{all: h.all.fork(mine, theirs), claimants: h.claimants.fork(mine, theirs), next: h.next}
+}
+
+func claimantKey(namespace, uid string) string { return namespace + "/" + uid }
+
+// UpsertHold takes notice of a hold.
+func (s *State) UpsertHold(h *model.Hold) {
+	s.RemoveHold(h.Namespace, h.Name)
+	s.revision++
+	s.holds.all.put(h.Key(), h)
+	key := claimantKey(h.Namespace, h.Owner.UID)
+	c := claimant{}
+	if old, known := s.holds.claimants.get(key); known {
+		c = *old
+	} else {
+		c.placed = s.podsOf(h.Namespace, h.Owner.UID)
+	}
+	i, _ := slices.BinarySearchFunc(c.holds, h, byHoldName)
+	c.holds = slices.Insert(slices.Clone(c.holds), i, h)
+	s.settle(key, &c)
+	s.nextHoldEnd()
+}
+
+// RemoveHold forgets a hold, and says what it was; nil when it is not known.
+func (s *State) RemoveHold(namespace, name string) *model.Hold {
+	h, known := s.holds.all.get(namespace + "/" + name)
+	if !known {
+		return nil
+	}
+	s.revision++
+	s.holds.all.del(h.Key())
+	key := claimantKey(h.Namespace, h.Owner.UID)
+	old, _ := s.holds.claimants.get(key)
+	c := *old
+	if i, found := slices.BinarySearchFunc(c.holds, h, byHoldName); found {
+		c.holds = slices.Delete(slices.Clone(c.holds), i, i+1)
+	}
+	s.settle(key, &c)
+	s.nextHoldEnd()
+	return h
+}
+
+// ExpireHolds forgets the holds that end at a time or before it, and returns them
+// by namespace and name.
+func (s *State) ExpireHolds(now time.Time) []*model.Hold {
+	if s.holds.next.IsZero() || s.holds.next.After(now) {
+		return nil
+	}
+	var over []*model.Hold
+	for _, key := range s.holds.all.keys() {
+		if h, _ := s.holds.all.get(key); !h.Until.After(now) {
+			over = append(over, s.RemoveHold(h.Namespace, h.Name))
+		}
+	}
+	return over
+}
+
+// NextHoldEnd is when the first hold ends; false when there is none.
+func (s *State) NextHoldEnd() (time.Time, bool) { return s.holds.next, !s.holds.next.IsZero() }
+
+func (s *State) nextHoldEnd() {
+	s.holds.next = time.Time{}
+	for i := range s.holds.all.shards {
+		for _, h := range s.holds.all.shards[i].m { // the least; the order does not matter
+			if s.holds.next.IsZero() || h.Until.Before(s.holds.next) {
+				s.holds.next = h.Until
+			}
+		}
+	}
+}
+
+// Hold returns a hold that has not ended.
+func (s *State) Hold(namespace, name string) (*model.Hold, bool) {
+	return s.holds.all.get(namespace + "/" + name)
+}
+
+// Holds are all holds that have not ended, by namespace and name.
+func (s *State) Holds() []*model.Hold {
+	var out []*model.Hold
+	for _, key := range s.holds.all.keys() {
+		h, _ := s.holds.all.get(key)
+		out = append(out, h)
+	}
+	return out
+}
+
+// HoldsOf are the holds for and against the pods of an owner, by name.
+// The slice must not be changed.
+func (s *State) HoldsOf(namespace, ownerUID string) []*model.Hold {
+	if s.holds.claimants.len() == 0 || ownerUID == "" {
+		return nil
+	}
+	c, known := s.holds.claimants.get(claimantKey(namespace, ownerUID))
+	if !known {
+		return nil
+	}
+	return c.holds
+}
+
+// podsOf are the pods of an owner that take room, by uid.
+func (s *State) podsOf(namespace, ownerUID string) []*model.Pod {
+	var out []*model.Pod
+	for i := range s.pods.shards {
+		for _, e := range s.pods.shards[i].m { // sorted below
+			if p := e.counted; p != nil && p.Owner.UID == ownerUID && p.Namespace == namespace {
+				out = append(out, p)
+			}
+		}
+	}
+	slices.SortFunc(out, byUID)
+	return out
+}
+
+func byHoldName(a, b *model.Hold) int { return cmp.Compare(a.Name, b.Name) }
+
+// WaitingOf are the pods of an owner that take no room and have not finished, by uid.
+func (s *State) WaitingOf(namespace, ownerUID string) []*model.Pod {
+	var out []*model.Pod
+	for i := range s.pods.shards {
+		for _, e := range s.pods.shards[i].m { // sorted below
+			if p := e.seen; e.counted == nil && p.Owner.UID == ownerUID && p.Namespace == namespace && !p.Finished() {
+				out = append(out, p)
+			}
+		}
+	}
+	slices.SortFunc(out, byUID)
+	return out
+}

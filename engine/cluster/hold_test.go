@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+func reserve(owner, node string, created int64) *model.Hold {
+	h := &model.Hold{Namespace: "x", Name: HoldName(owner, node, model.Reserve), Owner: model.Owner{UID: owner}, Node: node, Victim: "victim",
+		Created: time.Unix(created, 0), Until: time.Unix(created+60, 0)}
+	h.Phantom = &model.Pod{Namespace: "x", Name: h.Name, UID: h.Key(), Owner: h.Owner, Nominated: node, Phantom: true, Spec: &model.PodSpec{}}
+	return h
+}
+
+func ownedPod(uid, owner, node string, created int64) *model.Pod {
+	return &model.Pod{Namespace: "x", Name: uid, UID: uid, Owner: model.Owner{UID: owner}, NodeName: node, Created: time.Unix(created, 0), Spec: &model.PodSpec{}}
+}
+
+// reserved are the nodes with room for an owner.
+func reserved(s *State) string {
+	var out []string
+	for _, id := range s.NodeIDs() {
+		for _, p := range s.Nominated(id) {
+			if p.Phantom {
+				out = append(out, s.Node(id).Model.Name+":"+p.Owner.UID)
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestTheFirstReplacementUsesUpAReservation(t *testing.T) {
+	s := New()
+	s.UpsertNode(&model.Node{Name: "a"})
+	s.UpsertNode(&model.Node{Name: "b"})
+	s.UpsertPod(ownedPod("victim", "o", "b", 1))
+	s.UpsertPod(ownedPod("old", "o", "b", 9))
+	s.UpsertHold(reserve("o", "a", 10))
+	s.UpsertHold(reserve("o", "b", 10))
+	is := func(when, want string) {
+		t.Helper()
+		if got := reserved(s); got != want {
+			t.Errorf("%s: %q is reserved, want %q", when, got, want)
+		}
+	}
+	is("before the victim left", "a:o b:o")
+	s.UpsertPod(ownedPod("new", "o", "b", 10))
+	is("with a replacement on b", "a:o")
+	s.UpsertPod(ownedPod("other", "p", "a", 10))
+	is("beside a stranger", "a:o")
+	s.RemovePod("new")
+	is("without it", "a:o b:o")
+	s.UpsertPod(ownedPod("new2", "o", "c", 12))
+	if strings.Count(reserved(s), ":") != 1 {
+		t.Errorf("a replacement elsewhere leaves %q", reserved(s))
+	}
+	if got := len(s.Released()); got == 0 {
+		t.Error("nothing was released")
+	}
+	s.RemovePod("new2")
+	if at, ok := s.NextHoldEnd(); !ok || !at.Equal(time.Unix(70, 0)) {
+		t.Errorf("the next end is %v", at)
+	}
+	if over := s.ExpireHolds(time.Unix(69, 0)); len(over) != 0 {
+		t.Errorf("%v ended early", over)
+	}
+	if over := s.ExpireHolds(time.Unix(70, 0)); len(over) != 2 || reserved(s) != "" {
+		t.Errorf("%d ended, %q is still reserved", len(over), reserved(s))
+	}
+	if _, ok := s.NextHoldEnd(); ok || len(s.HoldsOf("x", "o")) != 0 {
+		t.Error("something is held though all has ended")
+	}
+}
+
+// TestHoldsTwin: what is reserved is a function of holds and pods, not of the
+// order in which they came, and forks keep apart.
+func TestHoldsTwin(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := New()
+		for _, n := range []string{"a", "b", "c"} {
+			s.UpsertNode(&model.Node{Name: n})
+		}
+		pick := func(list ...string) string { return list[r.IntN(len(list))] }
+		pods, holds := map[string]*model.Pod{}, map[string]*model.Hold{}
+		for range 60 {
+			switch r.IntN(6) {
+			case 0, 1:
+				p := ownedPod(fmt.Sprint("p", r.IntN(8)), pick("o", "q"), pick("a", "b", "c", "d"), int64(r.IntN(20)))
+				pods[p.UID] = p
+				s.UpsertPod(p)
+			case 2:
+				uid := fmt.Sprint("p", r.IntN(8))
+				delete(pods, uid)
+				s.RemovePod(uid)
+			case 3, 4:
+				h := reserve(pick("o", "q"), pick("a", "b", "c"), int64(r.IntN(20)))
+				holds[h.Key()] = h
+				s.UpsertHold(h)
+			case 5:
+				h := reserve(pick("o", "q"), pick("a", "b", "c"), 0)
+				delete(holds, h.Key())
+				s.RemoveHold(h.Namespace, h.Name)
+			}
+			fork, before := s.Fork(), reserved(s)
+			fork.RemoveHold("x", HoldName("o", "a", model.Reserve))
+			fork.UpsertPod(ownedPod("f", "q", "a", 30))
+			if now := reserved(s); now != before {
+				t.Fatalf("seed %d: a fork changed %q to %q", seed, before, now)
+			}
+		}
+		again := New()
+		keys := slices.Sorted(func(yield func(string) bool) {
+			for k := range holds {
+				if !yield(k) {
+					return
+				}
+			}
+		})
+		for _, k := range keys {
+			again.UpsertHold(holds[k])
+		}
+		for _, p := range pods {
+			again.UpsertPod(p)
+		}
+		for _, n := range []string{"c", "b", "a"} {
+			again.UpsertNode(&model.Node{Name: n})
+		}
+		if got, want := reserved(s), reserved(again); got != want {
+			t.Fatalf("seed %d: %q is reserved, from a list %q", seed, got, want)
+		}
+	}
+}

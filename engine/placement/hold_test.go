@@ -1,0 +1,121 @@
+package placement
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+func owned(uid string) podOption {
+	return func(p *model.Pod) { p.Owner = model.Owner{Kind: "ReplicaSet", Name: uid, UID: uid} }
+}
+
+func ranked(priority int32) podOption { return spec(func(s *model.PodSpec) { s.Priority = priority }) }
+
+// holds is a hold of an owner; a Reserve has the shape of like.
+func holds(t model.HoldType, owner, node string, like *model.Pod) *model.Hold {
+	h := &model.Hold{Namespace: "default", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node,
+		Cause: "pressure", Count: 2, Until: time.Unix(1000, 0)}
+	if like != nil {
+		h.Phantom = &model.Pod{Namespace: "default", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, Nominated: node, Phantom: true, Spec: like.Spec}
+	}
+	return h
+}
+
+func TestAnOwnersPodsAvoidANode(t *testing.T) {
+	s := world(node("a"), node("b"))
+	s.UpsertHold(holds(model.Avoid, "web", "a", nil))
+	rec := decide(t, s, pod("p", owned("web")))
+	expect(t, "verdicts", verdicts(rec), "a HoldAvoid (UAU): node(s) were held off after pods of the same owner had to leave")
+	expect(t, "choice", rec.Choice, "b")
+	expect(t, "another owner's", verdicts(decide(t, s, pod("p", owned("db")))), "")
+	expect(t, "nobody's", verdicts(decide(t, s, pod("p"))), "")
+	s.ExpireHolds(time.Unix(1000, 0))
+	expect(t, "after its end", verdicts(decide(t, s, pod("p", owned("web")))), "")
+}
+
+func TestAReservationKeepsRoomForTheReplacement(t *testing.T) {
+	big := asks(3000, 0)
+	s := world(node("a"))
+	s.UpsertHold(holds(model.Reserve, "web", "a", pod("victim", big, ranked(5))))
+	expect(t, "a stranger", verdicts(decide(t, s, pod("p", big, ranked(5)))), "a NodeResourcesFit (U): Insufficient cpu")
+	expect(t, "a more important one", verdicts(decide(t, s, pod("p", big, ranked(6)))), "")
+	first := pod("first", big, ranked(5), owned("web"))
+	expect(t, "the replacement", verdicts(decide(t, s, first)), "")
+	if err := s.Assume(first, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if id, _ := s.NodeID("a"); len(s.Nominated(id)) != 0 {
+		t.Error("the reservation is not used up by the replacement")
+	}
+	expect(t, "beside it", verdicts(decide(t, s, pod("p", asks(1000, 0)))), "")
+	s.Forget("first")
+	expect(t, "once it is forgotten", verdicts(decide(t, s, pod("p", asks(2000, 0), ranked(5)))), "a NodeResourcesFit (U): Insufficient cpu")
+}
+
+// hold puts a random hold into the arena, or takes one out.
+func (ar *arena) hold() {
+	t := model.HoldType(ar.IntN(2))
+	owner, node := ar.pick("web", "db"), fmt.Sprint("node", ar.IntN(ar.nodes))
+	ns := ar.pick("x", "x", "y")
+	h := holds(t, owner, node, nil)
+	h.Namespace = ns
+	if t == model.Reserve {
+		h.Phantom = &model.Pod{Namespace: ns, Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, Nominated: node, Phantom: true,
+			Spec: ar.specs[ar.IntN(len(ar.specs))]}
+	}
+	if ar.one(3) {
+		ar.state.RemoveHold(ns, h.Name)
+		return
+	}
+	h.Until = time.Unix(int64(ar.IntN(100)), 0)
+	ar.state.UpsertHold(h)
+	if ar.one(20) {
+		ar.state.ExpireHolds(time.Unix(int64(ar.IntN(60)), 0))
+	}
+}
+
+// TestFastEqualsPlainBesideHolds compares the two where nodes are held for and
+// against owners all the time.
+func TestFastEqualsPlainBesideHolds(t *testing.T) {
+	asked, viewed, avoided := 0, 0, 0
+	for seed := range uint64(soakRounds(60)) {
+		ar := newArena(t, seed+1<<34)
+		if seed%2 == 0 { // more for the fast path
+			for i, s := range ar.specs {
+				c := *s
+				c.Affinity, c.AntiAffinity, c.Spread = nil, nil, nil
+				ar.specs[i] = &c
+			}
+			for len(ar.placed) > 0 {
+				ar.removePod()
+			}
+		}
+		for range 200 {
+			if ar.one(4) {
+				ar.hold()
+			}
+			p := ar.pod()
+			if p.Owner.UID = ar.pick("web", "db", "none"); ar.one(3) {
+				p.Owner = model.Owner{}
+			}
+			rec := Evaluate(ar.state, ar.engine.profile, ar.engine.seed, p)
+			if rec.Rejectors.Has(decision.HoldAvoid) {
+				avoided++
+			}
+			if choice := ar.ask(p); choice != "" && ar.one(2) {
+				ar.place(p, choice)
+			}
+			ar.step()
+		}
+		asked, viewed = asked+ar.asked, viewed+ar.engine.counters.Viewed
+	}
+	t.Logf("soak: %d decisions beside holds, %d by views, in %d a hold kept the pod off", asked, viewed, avoided)
+	if viewed < asked/8 || avoided < asked/20 {
+		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d avoided", asked, viewed, avoided)
+	}
+}
