@@ -42,9 +42,10 @@ type classes struct {
 	byHash map[uint64][]*Class
 	byPair map[model.Label][]*Class
 	count  int
-	sweep  int  // drop those without pods when there are more
-	many   int  // the least of sweep
-	filled bool // pods are counted
+	sweep  int    // drop those without pods when there are more
+	many   int    // the least of sweep
+	filled bool   // pods are counted
+	grown  uint64 // how often keys came into use
 }
 
 func (c *classes) init() {
@@ -126,6 +127,10 @@ func (cs *classes) project(want, labels model.Labels) bool {
 	return i == len(want)
 }
 
+// KeysVersion changes when label keys come into use: pods that were of one class
+// until then may differ.
+func (x *Index) KeysVersion() uint64 { return x.classes.grown }
+
 // UseKeys makes sure that classes tell apart what a selector reads. Pods that
 // have a label of a key that was not in use so far change their class.
 func (x *Index) UseKeys(s *model.Selector) {
@@ -164,6 +169,7 @@ func (x *Index) addKeys(fresh []string) {
 	for _, k := range fresh {
 		x.classes.keys[k] = true
 	}
+	x.classes.grown++
 	for _, m := range moves {
 		m.old.count(m.id, m.pod.Deleting, -1)
 		x.Class(m.pod.Namespace, m.pod.Labels).count(m.id, m.pod.Deleting, 1)

@@ -19,9 +19,10 @@ const (
 	PodAssigned              // a pod came to a node
 	PodRelabelled            // labels of an assigned pod changed
 	PodScaledDown            // an assigned pod asks for less
+	PodLeaving               // an assigned pod is being deleted: spreading does not count it any more
 	PodRemoved               // an assigned pod is gone, finished, or was forgotten
 	GroupChanged             // a Service, ReplicaSet, ... was added, changed or removed
-	NamespaceRelabel         // a namespace was added or its labels changed
+	NamespaceRelabel         // a namespace was added or removed, or its labels changed
 	ClaimChanged             // PersistentVolumeClaim
 	VolumeChanged            // PersistentVolume
 	ClassChanged             // StorageClass
@@ -31,18 +32,43 @@ const (
 	AttachmentChanged        // VolumeAttachment
 	BudgetChanged            // PodDisruptionBudget: preemption may be possible now
 	DevicesChanged           // ResourceClaim
+	HoldEnded                // a Hold that keeps an owner's pods off a node is over, changed or removed
 	NumChanges               = iota
 
 	NoChange  Change = 0
 	AnyChange Change = 1<<NumChanges - 1
 )
 
-// changeNames are the labels of kube-scheduler's queue_incoming_pods_total.
+// changeNames are the kinds as kube-scheduler labels them in
+// queue_incoming_pods_total: the resource and what was done to it. The latter is
+// left out here where it is Add, Update or Delete as the change says.
 var changeNames = [NumChanges]string{
-	"NodeAdd", "NodeDelete", "NodeUpdateAllocatable", "NodeUpdateLabel", "NodeUpdateTaint", "NodeUpdateUnschedulable",
-	"NodeUpdateDeclaredFeature", "AssignedPodAdd", "AssignedPodUpdateLabel", "AssignedPodScaleDown", "AssignedPodDelete",
-	"GroupUpdate", "NamespaceUpdate", "PvcUpdate", "PvUpdate", "StorageClassUpdate", "CSINodeUpdate", "CSIDriverUpdate",
-	"CSIStorageCapacityUpdate", "VolumeAttachmentUpdate", "PdbUpdate", "ResourceClaimUpdate",
+	"NodeAdd", "NodeDelete", "NodeUpdateNodeAllocatable", "NodeUpdateNodeLabel", "NodeUpdateNodeTaint",
+	"NodeUpdateNodeTaint", "NodeUpdateNodeDeclaredFeature", "AssignedPodAdd", "AssignedPodUpdatePodLabel",
+	"AssignedPodUpdatePodScaleDown", "AssignedPodUpdate", "AssignedPodDelete", "Group", "Namespace",
+	"PersistentVolumeClaim", "PersistentVolume", "storage.k8s.io/StorageClass", "storage.k8s.io/CSINode",
+	"storage.k8s.io/CSIDriver", "storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/VolumeAttachment",
+	"PodDisruptionBudget", "resource.k8s.io/ResourceClaim", "berth.dev/Hold",
+}
+
+// Action is what was done to the object of a change.
+type Action uint8
+
+// The actions.
+const (
+	Update Action = iota
+	Add
+	Delete
+	NumActions
+)
+
+// ChangeName is kube-scheduler's name of a change of the kind with the given bit
+// number. Groups, namespaces and budgets, which wake nobody there, are named alike.
+func ChangeName(bit int, a Action) string {
+	if Change(1)<<bit < GroupChanged {
+		return changeNames[bit]
+	}
+	return changeNames[bit] + [...]string{"Update", "Add", "Delete"}[a]
 }
 
 // Delta is a change with the object that changed.
@@ -55,5 +81,23 @@ type Delta struct {
 	Old, New any
 }
 
-// ChangeName is the name of the kind with the given bit number.
-func ChangeName(bit int) string { return changeNames[bit] }
+// Action is what was done to the object.
+func (d *Delta) Action() Action {
+	switch {
+	case d.Old == nil && d.New != nil:
+		return Add
+	case d.Old != nil && d.New == nil:
+		return Delete
+	}
+	return Update
+}
+
+// Help is whether a change can have undone the rejection of a pod.
+type Help uint8
+
+// The degrees of help.
+const (
+	Helpless Help = iota
+	HelpsAt       // if at all, then on the one node that it is about
+	HelpsAnywhere
+)

@@ -39,6 +39,7 @@ type Engine struct {
 	tidyBytes, tidyThings int
 	tune                  tuning
 	scratch               scratch
+	layers                layers // of the node that waiters ask for
 	counters              Counters
 }
 
@@ -111,7 +112,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 		return
 	}
 	sh := e.shapeOf(pod)
-	ahead := e.state.AnyAhead(pod.UID, pod.Spec.Priority)
+	ahead := e.state.AnyAhead(pod) || e.state.AnyAvoid(pod)
 	stored := hasVolumes(pod.Spec)
 	switch {
 	case stored && (ahead || sh.narrowed || pod.Nominated != "" || !e.compileVolumes(pod)):

@@ -193,8 +193,19 @@ func (e *Engine) dropOldest(ss *specShapes) {
 // specOf makes sure that classes tell apart all that the specification itself
 // reads of labels.
 func (e *Engine) specOf(pod *model.Pod) *specShapes {
-	s := pod.Spec
-	ss := &specShapes{owned: len(s.Spread) == 0 && len(e.profile.spread) > 0}
+	ss := &specShapes{owned: e.readsOwner(pod.Spec)}
+	e.useKeys(pod.Spec)
+	e.specs[pod.Spec] = ss
+	return ss
+}
+
+// readsOwner says whether the pod's owner matters: default spreading looks for it.
+func (e *Engine) readsOwner(s *model.PodSpec) bool {
+	return len(s.Spread) == 0 && len(e.profile.spread) > 0
+}
+
+// useKeys makes classes tell apart what the specification reads of labels.
+func (e *Engine) useKeys(s *model.PodSpec) {
 	var keys []model.Requirement
 	for i := range s.Spread {
 		e.index.UseKeys(s.Spread[i].Selector)
@@ -213,8 +224,6 @@ func (e *Engine) specOf(pod *model.Pod) *specShapes {
 		}
 	}
 	e.index.UseKeys(&model.Selector{Requirements: keys})
-	e.specs[s] = ss
-	return ss
 }
 
 // ownerOf is the owner as far as default spreading reads it.

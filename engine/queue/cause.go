@@ -9,32 +9,40 @@ import (
 // Cause is why a pod came into a pool.
 type Cause uint8
 
-// The causes; a change of kind bit k is firstChange+k.
+// The causes. An action on an object of the kind with bit number k is
+// firstChange + k*NumActions + action.
 const (
 	PodAdd Cause = iota
 	PodUpdate
+	GatesGone
 	AttemptFailed
 	BackoffComplete
 	Leftover
+	ForceActivate
+	Audited
 	firstChange
-	numCauses = firstChange + decision.NumChanges
+	numCauses = firstChange + decision.NumChanges*Cause(decision.NumActions)
 )
 
 // String is the cause's name in kube-scheduler's queue_incoming_pods_total.
+// SelfAudit is ours.
 func (c Cause) String() string {
 	if c >= firstChange {
-		return decision.ChangeName(int(c - firstChange))
+		n := int(c - firstChange)
+		return decision.ChangeName(n/int(decision.NumActions), decision.Action(n%int(decision.NumActions)))
 	}
-	return [...]string{"PodAdd", "PodUpdate", "ScheduleAttemptFailure", "BackoffComplete", "UnschedulableTimeout"}[c]
+	return [...]string{"PodAdd", "PodUpdate", "PodUpdatePodSchedulingGatesEliminated", "ScheduleAttemptFailure",
+		"BackoffComplete", "UnschedulableTimeout", "ForceActivate", "SelfAudit"}[c]
 }
 
 // causeOf names a change by the first of its kinds.
-func causeOf(c decision.Change) Cause {
-	return firstChange + Cause(bits.TrailingZeros32(uint32(c)))
+func causeOf(c decision.Change, a decision.Action) Cause {
+	return firstChange + Cause(bits.TrailingZeros32(uint32(c)))*Cause(decision.NumActions) + Cause(a)
 }
 
 // Arrivals calls f with the number of pods that ever came into each pool by
-// each cause, in a fixed order, leaving out zeros.
+// each cause, in a fixed order, leaving out zeros. A pod that goes back to sleep
+// without a decision is not counted.
 func (q *Queue) Arrivals(f func(p Pool, c Cause, n uint64)) {
 	for p := range q.arrivals {
 		for c, n := range q.arrivals[p] {

@@ -54,8 +54,14 @@ type entry struct {
 
 	window time.Time        // start of the second in which the back-off ends
 	rules  decision.RuleSet // who rejected it; the gate's rule when gated
-	start  uint64           // in flight: changes counted when it was taken
-	edited bool             // in flight: the pod itself changed meanwhile
+	group  *group           // where it waits for a change
+	probes *group           // that it was woken for; it waits there no more
+
+	// In flight: it is not decided yet, and changes are counted from start.
+	undecided bool
+	start     uint64
+	edited    bool // the pod itself changed meanwhile
+	flushed   bool // it is tried as a leftover
 }
 
 // byRank orders the active pods: priority, time of entry, name.

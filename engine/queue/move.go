@@ -1,10 +1,13 @@
 package queue
 
-import "time"
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+)
 
 // put enters e, which is nowhere, into a pool.
 func (q *Queue) put(e *entry, p Pool, c Cause) {
-	e.pool = p
 	q.arrivals[p][c]++
 	switch p {
 	case Active:
@@ -13,11 +16,35 @@ func (q *Queue) put(e *entry, p Pool, c Cause) {
 		q.backoff.push(e)
 	case Errors:
 		q.errors.push(e)
-	case Unschedulable:
-		q.unschedulable.add(e, q.cfg.Cares)
-	case Gated:
-		q.gated.add(e, q.cfg.Cares)
+	case Unschedulable, Gated:
+		q.join(e, p, e.rules)
 	}
+	e.pool = p
+}
+
+// join enters e, which is nowhere, into its group of a pool. The rules reject
+// all of the group.
+func (q *Queue) join(e *entry, p Pool, rules decision.RuleSet) *group {
+	key, kind := q.kindOf(e.UID)
+	if p == Gated {
+		if key = any(e.UID); kind.Cares(rules) == decision.NoChange {
+			key = rules // nothing tells them apart, as nothing but themselves can help
+		}
+	}
+	return q.joinAs(e, p, rules, key, kind)
+}
+
+func (q *Queue) joinAs(e *entry, p Pool, rules decision.RuleSet, key any, kind Kind) *group {
+	pool := &q.unschedulable
+	if p == Gated {
+		pool = &q.gated
+	}
+	e.pool = p
+	g := pool.groupOf(key, kind)
+	pool.setRules(g, rules)
+	pool.add(e, g)
+	q.startFlush(q.now)
+	return g
 }
 
 // take removes e from where it is.
@@ -35,26 +62,25 @@ func (q *Queue) take(e *entry) {
 		q.gated.remove(e)
 	case InFlight:
 		q.inFlight--
+		q.flight.landed(e)
 	}
 	e.pool = Nowhere
 }
 
-// wake moves e out of the pool where it waits for a change.
-func (q *Queue) wake(now time.Time, e *entry, c Cause) {
-	gated := e.pool == Gated
-	q.take(e)
-	if gated { // it was never tried from here: there is nothing to back off from
-		e.entered = now
+// wake moves e, which was taken from a pool where it waited for a change.
+func (q *Queue) wake(e *entry, from Pool, c Cause) {
+	if from == Gated { // it was never tried from there: there is nothing to back off from
+		e.entered = q.now
 		q.put(e, Active, c)
 		return
 	}
-	q.ready(now, e, c)
+	q.ready(e, c)
 }
 
 // ready puts e, which is nowhere, where it is tried as soon as its back-off ends.
-func (q *Queue) ready(now time.Time, e *entry, c Cause) {
+func (q *Queue) ready(e *entry, c Cause) {
 	switch {
-	case !q.cfg.backsOff(e, now):
+	case !q.cfg.backsOff(e, q.now):
 		q.put(e, Active, c)
 	case e.failures > 0:
 		q.put(e, Errors, c)
@@ -75,11 +101,13 @@ func (q *Queue) mature(now time.Time) {
 		return
 	}
 	old := now.Add(-q.cfg.LeftoverAfter)
-	for _, e := range q.unschedulable.olderThan(old) {
-		q.wake(now, e, Leftover)
-	}
-	for _, e := range q.gated.olderThan(old) {
-		q.wake(now, e, Leftover)
+	for _, p := range []*pool{&q.unschedulable, &q.gated} {
+		for _, e := range p.olderThan(old) {
+			from := e.pool
+			e.flushed = true
+			q.take(e)
+			q.wake(e, from, Leftover)
+		}
 	}
 	q.flush = time.Time{}
 	if q.unschedulable.size+q.gated.size > 0 {
@@ -106,21 +134,4 @@ func (q *Queue) Wake(now time.Time) time.Time {
 		}
 	}
 	return wake
-}
-
-// Depths are the numbers of pods by place.
-type Depths struct{ Active, Backoff, Unschedulable, Gated, InFlight int }
-
-// Depths counts the pods.
-func (q *Queue) Depths() Depths {
-	return Depths{Active: len(q.active.items), Backoff: len(q.backoff.items) + len(q.errors.items),
-		Unschedulable: q.unschedulable.size, Gated: q.gated.size, InFlight: q.inFlight}
-}
-
-// Where says where a pod is.
-func (q *Queue) Where(uid string) Pool {
-	if e, ok := q.pods[uid]; ok {
-		return e.pool
-	}
-	return Nowhere
 }

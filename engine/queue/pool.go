@@ -8,68 +8,104 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// pool holds pods that wait for a change, in groups of equal rules.
+// pool holds pods that wait for a change, in groups of equal pods, and the
+// groups in buckets by the changes that concern them.
 type pool struct {
-	groups []*group // sorted by rules
-	size   int
+	byKey   map[any]*group
+	groups  []*group // in no order that matters
+	buckets []*bucket
+	size    int
 }
 
-// group is the pods that the same rules rejected.
-type group struct {
-	rules   decision.RuleSet
-	cares   decision.Change // what can undo the rejection
-	members []*entry
+// bucket is the groups that care for the same kinds of changes.
+type bucket struct {
+	cares  decision.Change
+	groups []*group
 }
 
-func (p *pool) find(rules decision.RuleSet) (int, bool) {
-	return slices.BinarySearchFunc(p.groups, rules, func(g *group, r decision.RuleSet) int {
-		return cmp.Compare(g.rules, r)
-	})
-}
+func newPool() pool { return pool{byKey: map[any]*group{}} }
 
-func (p *pool) add(e *entry, cares func(decision.RuleSet) decision.Change) {
-	i, ok := p.find(e.rules)
-	if !ok {
-		p.groups = slices.Insert(p.groups, i, &group{rules: e.rules, cares: cares(e.rules)})
+// groupOf finds or makes the group of a key.
+func (p *pool) groupOf(key any, k Kind) *group {
+	g := p.byKey[key]
+	if g == nil {
+		g = &group{key: key, kind: k, members: heap{before: byRank}, turn: len(p.groups)}
+		p.byKey[key] = g
+		p.groups = append(p.groups, g)
 	}
-	g := p.groups[i]
-	e.at = len(g.members)
-	g.members = append(g.members, e)
+	return g
+}
+
+// add enters e into its group.
+func (p *pool) add(e *entry, g *group) {
+	e.group = g
+	g.members.push(e)
 	p.size++
 }
 
-// remove takes e out. An empty group goes, so that groups stay as few as the
-// sets of rules that are in use.
+// remove takes e out.
 func (p *pool) remove(e *entry) {
-	i, _ := p.find(e.rules)
-	g := p.groups[i]
-	last := len(g.members) - 1
-	g.members[e.at] = g.members[last]
-	g.members[e.at].at = e.at
-	g.members[last] = nil
-	g.members = g.members[:last]
-	if last == 0 {
-		p.groups = slices.Delete(p.groups, i, i+1)
-	}
+	g := e.group
+	g.members.remove(e)
+	e.group = nil
 	p.size--
+	p.tidy(g)
 }
 
-// concerned lists the pods that a change concerns.
-func (p *pool) concerned(c decision.Change) []*entry {
-	var out []*entry
-	for _, g := range p.groups {
-		if g.cares&c != 0 {
-			out = append(out, g.members...)
+// tidy drops a group that nobody is in, nor in search for.
+func (p *pool) tidy(g *group) {
+	if len(g.members.items) > 0 || g.probe != nil || p.byKey[g.key] != g {
+		return
+	}
+	p.unfile(g)
+	delete(p.byKey, g.key)
+	last := len(p.groups) - 1
+	p.groups[g.turn] = p.groups[last]
+	p.groups[g.turn].turn = g.turn
+	p.groups[last] = nil
+	p.groups = p.groups[:last]
+}
+
+// file puts g into the bucket of what it cares for.
+func (p *pool) file(g *group) {
+	i, ok := slices.BinarySearchFunc(p.buckets, g.cares, func(b *bucket, c decision.Change) int { return cmp.Compare(b.cares, c) })
+	if !ok {
+		p.buckets = slices.Insert(p.buckets, i, &bucket{cares: g.cares})
+	}
+	b := p.buckets[i]
+	g.bucket, g.at = b, len(b.groups)
+	b.groups = append(b.groups, g)
+}
+
+// unfile takes g out of its bucket. Empty buckets stay, as they are few.
+func (p *pool) unfile(g *group) {
+	b := g.bucket
+	if b == nil {
+		return
+	}
+	last := len(b.groups) - 1
+	b.groups[g.at] = b.groups[last]
+	b.groups[g.at].at = g.at
+	b.groups[last] = nil
+	b.groups = b.groups[:last]
+	g.bucket = nil
+}
+
+// concerned appends the groups that care for a change.
+func (p *pool) concerned(to []*group, c decision.Change) []*group {
+	for _, b := range p.buckets {
+		if b.cares&c != 0 {
+			to = append(to, b.groups...)
 		}
 	}
-	return out
+	return to
 }
 
 // olderThan lists the pods that entered at t or before.
 func (p *pool) olderThan(t time.Time) []*entry {
 	var out []*entry
 	for _, g := range p.groups {
-		for _, e := range g.members {
+		for _, e := range g.members.items {
 			if !e.entered.After(t) {
 				out = append(out, e)
 			}

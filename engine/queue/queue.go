@@ -12,8 +12,12 @@ type Config struct {
 	MaxBackoff     time.Duration
 	FlushEvery     time.Duration // how often leftovers are looked for
 	LeftoverAfter  time.Duration // how long a pod may wait without any change
-	// Cares says which changes can undo a rejection by these rules. Nil: any change.
+	// Cares says which changes can undo a rejection by these rules, for pods
+	// without a Kind. Nil: any change.
 	Cares func(decision.RuleSet) decision.Change
+	// Kind says what a waiting pod has in common with others: pods of equal keys are
+	// decided alike. The key must be comparable. Nil, or a nil Kind: the pod is alone.
+	Kind func(uid string) (key any, k Kind)
 }
 
 // DefaultConfig is kube-scheduler's policy.
@@ -31,11 +35,24 @@ type Queue struct {
 	unschedulable, gated    pool
 
 	inFlight int
-	changes  uint64 // counted for pods in flight
-	last     [decision.NumChanges]uint64
+	flight   flight
+	found    []*group // scratch
 
+	now      time.Time // the latest instant that the queue was told
 	flush    time.Time // when leftovers are looked for next; zero while nobody waits
+	turn     int       // of the group that is audited next
+	counts   Counts
 	arrivals [numPools][numCauses]uint64
+}
+
+// Counts are what happened so far.
+type Counts struct {
+	// Flushed is how many pods got a node after they were tried as leftovers,
+	// without a change that had woken them.
+	Flushed uint64
+	// Lulled is how many pods that a change had woken went back to sleep without
+	// a decision, as what had changed was gone when it was their turn.
+	Lulled uint64
 }
 
 // New makes an empty queue.
@@ -43,8 +60,21 @@ func New(cfg Config) *Queue {
 	if cfg.Cares == nil {
 		cfg.Cares = func(decision.RuleSet) decision.Change { return decision.AnyChange }
 	}
-	return &Queue{cfg: cfg, pods: map[string]*entry{},
+	return &Queue{cfg: cfg, pods: map[string]*entry{}, unschedulable: newPool(), gated: newPool(),
 		active: heap{before: byRank}, backoff: heap{before: byWindow}, errors: heap{before: byWindow}}
+}
+
+// Counts are what happened so far.
+func (q *Queue) Counts() Counts { return q.counts }
+
+// kindOf is the pod's key and kind.
+func (q *Queue) kindOf(uid string) (any, Kind) {
+	if q.cfg.Kind != nil {
+		if key, k := q.cfg.Kind(uid); k != nil {
+			return key, k
+		}
+	}
+	return uid, anyKind(q.cfg.Cares)
 }
 
 // Enter takes in a new pod as active. A pod that is there already is updated.
@@ -53,6 +83,7 @@ func (q *Queue) Enter(now time.Time, p Pod) {
 		q.Update(now, p, false)
 		return
 	}
+	q.now = now
 	q.put(q.fresh(now, p), Active, PodAdd)
 }
 
@@ -67,9 +98,10 @@ func (q *Queue) EnterGated(now time.Time, p Pod, rule decision.Rule) {
 		e.attempts--
 	}
 	q.take(e)
+	q.now = now
 	e.Pod, e.entered, e.rules = p, now, decision.RuleSet(0).With(rule)
 	q.put(e, Gated, PodAdd)
-	q.startFlush(now)
+	q.pass(e)
 }
 
 func (q *Queue) fresh(now time.Time, p Pod) *entry {
@@ -85,20 +117,43 @@ func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 	if !ok {
 		return
 	}
-	e.Pod = p
+	q.now = now
+	if moves && e.pool != Unschedulable && e.pool != Gated {
+		q.pass(e) // it does not speak for the others any more
+	}
 	switch e.pool {
 	case Active:
+		e.Pod = p
 		q.active.fix(e.at)
 	case Backoff:
+		e.Pod = p
 		q.backoff.fix(e.at)
 	case Errors:
+		e.Pod = p
 		q.errors.fix(e.at)
 	case InFlight:
+		e.Pod = p
 		e.edited = e.edited || moves
 	case Unschedulable, Gated:
-		if moves {
-			q.wake(now, e, PodUpdate)
-		}
+		q.updateWaiting(e, p, moves)
+	}
+}
+
+// updateWaiting takes in a change of a pod in a pool; it may be of another kind now.
+func (q *Queue) updateWaiting(e *entry, p Pod, moves bool) {
+	pool, rules := e.pool, e.rules
+	if pool == Unschedulable {
+		rules |= e.group.rules
+	}
+	q.take(e)
+	e.Pod = p
+	switch {
+	case moves && pool == Gated:
+		q.wake(e, pool, GatesGone)
+	case moves:
+		q.wake(e, pool, PodUpdate)
+	default:
+		q.join(e, pool, rules)
 	}
 }
 
@@ -107,86 +162,14 @@ func (q *Queue) Remove(uid string) {
 	if e, ok := q.pods[uid]; ok {
 		q.take(e)
 		delete(q.pods, uid)
+		q.pass(e)
 	}
 }
 
-// Next takes the pod that is to be tried now. When nobody is active, the head of the
-// back-off is taken before its time, but never one that failed with an error.
-// The pod is in flight until Reject, Fail, EnterGated or Remove.
-func (q *Queue) Next(now time.Time) (Attempt, bool) {
-	q.mature(now)
-	e := q.active.head()
-	if e == nil {
-		e = q.backoff.head()
+// Where says where a pod is.
+func (q *Queue) Where(uid string) Pool {
+	if e, ok := q.pods[uid]; ok {
+		return e.pool
 	}
-	if e == nil {
-		return Attempt{}, false
-	}
-	q.take(e)
-	e.attempts++
-	e.start, e.edited = q.changes, false
-	e.pool = InFlight
-	q.inFlight++
-	return Attempt{Pod: e.Pod, Number: e.attempts, First: e.first}, true
-}
-
-// Reject takes back a pod that no node can take, with the rules that said so. If
-// something that concerns them happened meanwhile, the pod only backs off.
-func (q *Queue) Reject(now time.Time, uid string, rules decision.RuleSet) {
-	e, ok := q.pods[uid]
-	if !ok || e.pool != InFlight {
-		return
-	}
-	q.take(e)
-	e.rejections++
-	e.failures = 0
-	e.entered, e.rules = now, rules
-	if e.edited || q.since(e.start)&q.cfg.Cares(rules) != 0 {
-		q.ready(now, e, AttemptFailed)
-		return
-	}
-	q.put(e, Unschedulable, AttemptFailed)
-	q.startFlush(now)
-}
-
-// Fail takes back a pod whose attempt ended in an error.
-func (q *Queue) Fail(now time.Time, uid string) {
-	e, ok := q.pods[uid]
-	if !ok || e.pool != InFlight {
-		return
-	}
-	q.take(e)
-	e.failures++
-	e.entered = now
-	q.ready(now, e, AttemptFailed)
-}
-
-// Changed wakes the pods whose rejection a change can undo.
-func (q *Queue) Changed(now time.Time, c decision.Change) {
-	if c == decision.NoChange {
-		return
-	}
-	q.changes++
-	for bit := range q.last {
-		if c&(1<<bit) != 0 {
-			q.last[bit] = q.changes
-		}
-	}
-	for _, e := range q.unschedulable.concerned(c) {
-		q.wake(now, e, causeOf(q.cfg.Cares(e.rules)&c))
-	}
-	for _, e := range q.gated.concerned(c) {
-		q.wake(now, e, causeOf(q.cfg.Cares(e.rules)&c))
-	}
-}
-
-// since is the kinds of changes that happened after the given count.
-func (q *Queue) since(start uint64) decision.Change {
-	var c decision.Change
-	for bit, at := range q.last {
-		if at > start {
-			c |= 1 << bit
-		}
-	}
-	return c
+	return Nowhere
 }

@@ -44,11 +44,11 @@ func TestRejectedPodWaitsForAChangeThatConcernsIt(t *testing.T) {
 	q.Enter(t0, Pod{UID: "a"})
 	next(q, t0)
 	q.Reject(t0, "a", fit)
-	q.Changed(after(time.Second), decision.NodeTaints)
+	q.Changed(after(time.Second), decision.Delta{Kinds: decision.NodeTaints})
 	if got := q.Where("a"); got != Unschedulable {
 		t.Fatalf("after a taint change the pod is in %v", got)
 	}
-	q.Changed(after(5*time.Second), decision.PodRemoved)
+	q.Changed(after(5*time.Second), decision.Delta{Kinds: decision.PodRemoved})
 	if got := q.Where("a"); got != Active {
 		t.Fatalf("after its back-off and a removal the pod is in %v", got)
 	}
@@ -58,7 +58,7 @@ func TestChangeInFlightCountsOnReturn(t *testing.T) {
 	q := testQueue()
 	q.Enter(t0, Pod{UID: "a"})
 	next(q, t0)
-	q.Changed(t0, decision.NodeAdded)
+	q.Changed(t0, decision.Delta{Kinds: decision.NodeAdded})
 	q.Reject(t0, "a", fit)
 	if got := q.Where("a"); got != Backoff {
 		t.Fatalf("the pod is in %v, want the back-off", got)
@@ -84,7 +84,7 @@ func TestErrorsBackOffByThemselves(t *testing.T) {
 	}
 	next(q, now)
 	q.Reject(now, "a", 0)
-	q.Changed(now, decision.GroupChanged) // rejected by no rule: any change will do
+	q.Changed(now, decision.Delta{Kinds: decision.GroupChanged}) // rejected by no rule: any change will do
 	if got := next(q, now); got != "a" {
 		t.Fatal("a rejected pod is taken from the back-off when nothing is active")
 	}
@@ -111,7 +111,7 @@ func TestArrivalsNamePoolAndCause(t *testing.T) {
 	q.Enter(t0, Pod{UID: "a"})
 	next(q, t0)
 	q.Reject(t0, "a", fit)
-	q.Changed(t0, decision.NodeAdded)
+	q.Changed(t0, decision.Delta{Kinds: decision.NodeAdded})
 	var got []string
 	q.Arrivals(func(p Pool, c Cause, n uint64) { got = append(got, p.String()+" "+c.String()) })
 	want := []string{"active PodAdd", "backoff NodeAdd", "unschedulable ScheduleAttemptFailure"}

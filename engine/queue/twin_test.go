@@ -12,7 +12,9 @@ import (
 type twin struct {
 	cfg   Config
 	pods  []*record
+	kinds map[any]*crowd
 	flush time.Time
+	now   time.Time
 }
 
 type record struct {
@@ -23,8 +25,21 @@ type record struct {
 	rejections int
 	failures   int
 	rules      decision.RuleSet
-	heard      []decision.Change // in flight
+	heard      []decision.Delta // in flight
+	granted    bool
 	edited     bool
+	crowd      *crowd // that it waits in
+	speaks     *crowd // that it was woken for
+}
+
+// crowd is the rejected pods of one kind.
+type crowd struct {
+	key      any
+	kind     Kind
+	rules    decision.RuleSet
+	speaker  *record
+	anywhere bool
+	nodes    []string
 }
 
 func (t *twin) find(uid string) *record {
@@ -37,14 +52,16 @@ func (t *twin) find(uid string) *record {
 }
 
 func (t *twin) enter(now time.Time, p Pod) {
+	t.now = now
 	if r := t.find(p.UID); r != nil {
-		r.Pod = p
+		t.update(now, p, false)
 		return
 	}
 	t.pods = append(t.pods, &record{Pod: p, place: Active, entered: now})
 }
 
 func (t *twin) enterGated(now time.Time, p Pod, rule decision.Rule) {
+	t.now = now
 	r := t.find(p.UID)
 	if r == nil {
 		r = &record{}
@@ -53,41 +70,56 @@ func (t *twin) enterGated(now time.Time, p Pod, rule decision.Rule) {
 	if r.place == InFlight {
 		r.attempts--
 	}
-	r.Pod, r.place, r.entered, r.rules = p, Gated, now, 1<<rule
-	t.arm(now)
+	r.Pod, r.place, r.entered, r.rules, r.crowd = p, Gated, now, 1<<rule, nil
+	t.arm()
+	t.speakNoMore(r)
 }
 
-func (t *twin) arm(now time.Time) {
+func (t *twin) arm() {
 	if t.flush.IsZero() {
-		t.flush = now.Add(t.cfg.FlushEvery)
+		t.flush = t.now.Add(t.cfg.FlushEvery)
 	}
 }
 
 func (t *twin) update(now time.Time, p Pod, moves bool) {
+	t.now = now
 	r := t.find(p.UID)
 	if r == nil {
 		return
+	}
+	waits := r.place == Unschedulable || r.place == Gated
+	if moves && !waits {
+		t.speakNoMore(r)
 	}
 	r.Pod = p
 	switch {
 	case r.place == InFlight:
 		r.edited = r.edited || moves
-	case moves:
-		t.wake(now, r)
+	case moves && waits:
+		t.wake(r)
+	case r.place == Unschedulable:
+		t.sleep(r, r.rules|r.crowd.rules)
+	case r.place == Gated:
+		t.arm()
 	}
 }
 
 func (t *twin) remove(uid string) {
-	t.pods = slices.DeleteFunc(t.pods, func(r *record) bool { return r.UID == uid })
+	r := t.find(uid)
+	if r == nil {
+		return
+	}
+	t.pods = slices.DeleteFunc(t.pods, func(o *record) bool { return o == r })
+	t.speakNoMore(r)
 }
 
-func (t *twin) wake(now time.Time, r *record) {
-	switch r.place {
-	case Gated:
-		r.place, r.entered = Active, now
-	case Unschedulable:
-		t.settle(now, r)
+// wake takes r out of a pool on its own account.
+func (t *twin) wake(r *record) {
+	if r.place == Gated {
+		r.place, r.entered = Active, t.now
+		return
 	}
+	t.settle(r)
 }
 
 // ends is the end of the window in which r's back-off ends.
@@ -108,9 +140,10 @@ func (t *twin) ends(r *record) time.Time {
 	return r.entered.Add(min(d, t.cfg.MaxBackoff)).Truncate(time.Second).Add(time.Second)
 }
 
-func (t *twin) settle(now time.Time, r *record) {
+func (t *twin) settle(r *record) {
+	r.crowd = nil
 	switch {
-	case !t.ends(r).After(now):
+	case !t.ends(r).After(t.now):
 		r.place = Active
 	case r.failures > 0:
 		r.place = Errors
@@ -119,38 +152,47 @@ func (t *twin) settle(now time.Time, r *record) {
 	}
 }
 
-func (t *twin) next(now time.Time) (Attempt, bool) {
+func (t *twin) mature() {
 	for _, r := range t.pods {
-		if (r.place == Backoff || r.place == Errors) && !t.ends(r).After(now) {
+		if (r.place == Backoff || r.place == Errors) && !t.ends(r).After(t.now) {
 			r.place = Active
 		}
 	}
-	if !t.flush.IsZero() && !t.flush.After(now) {
+	if t.flush.IsZero() || t.flush.After(t.now) {
+		return
+	}
+	waits := func(r *record) bool { return r.place == Unschedulable || r.place == Gated }
+	for _, r := range t.pods {
+		if waits(r) && !r.entered.Add(t.cfg.LeftoverAfter).After(t.now) {
+			t.wake(r)
+		}
+	}
+	t.flush = time.Time{}
+	if slices.ContainsFunc(t.pods, waits) {
+		t.arm()
+	}
+}
+
+func (t *twin) next(now time.Time) (Attempt, bool) {
+	t.now = now
+	t.mature()
+	for {
+		var best *record
 		for _, r := range t.pods {
-			if !r.entered.Add(t.cfg.LeftoverAfter).After(now) {
-				t.wake(now, r)
+			if (r.place == Active || r.place == Backoff) && (best == nil || t.before(r, best)) {
+				best = r
 			}
 		}
-		t.flush = time.Time{}
-		if slices.ContainsFunc(t.pods, func(r *record) bool { return r.place == Unschedulable || r.place == Gated }) {
-			t.arm(now)
+		if best == nil {
+			return Attempt{}, false
 		}
-	}
-	var best *record
-	for _, r := range t.pods {
-		if r.place != Active && r.place != Backoff {
+		if !t.stillWorth(best) {
 			continue
 		}
-		if best == nil || t.before(r, best) {
-			best = r
-		}
+		best.place, best.heard, best.edited, best.granted = InFlight, nil, false, false
+		best.attempts++
+		return Attempt{Pod: best.Pod, Number: best.attempts}, true
 	}
-	if best == nil {
-		return Attempt{}, false
-	}
-	best.place, best.heard, best.edited = InFlight, nil, false
-	best.attempts++
-	return Attempt{Pod: best.Pod, Number: best.attempts}, true
 }
 
 func (t *twin) before(a, b *record) bool {
@@ -162,6 +204,10 @@ func (t *twin) before(a, b *record) bool {
 			return c < 0
 		}
 	}
+	return t.outranks(a, b)
+}
+
+func (t *twin) outranks(a, b *record) bool {
 	if a.Priority != b.Priority {
 		return a.Priority > b.Priority
 	}
@@ -171,34 +217,29 @@ func (t *twin) before(a, b *record) bool {
 	return a.Key < b.Key
 }
 
-func (t *twin) giveBack(now time.Time, uid string, rules decision.RuleSet, failed bool) {
+func (t *twin) fail(now time.Time, uid string) {
 	r := t.find(uid)
 	if r == nil || r.place != InFlight {
 		return
 	}
-	r.entered = now
-	if failed {
-		r.failures++
-		t.settle(now, r)
-		return
-	}
-	r.rejections, r.failures, r.rules = r.rejections+1, 0, rules
-	concerned := slices.ContainsFunc(r.heard, func(c decision.Change) bool { return c&t.cfg.Cares(rules) != 0 })
-	if r.edited || concerned {
-		t.settle(now, r)
-		return
-	}
-	r.place = Unschedulable
-	t.arm(now)
+	t.now, r.entered = now, now
+	r.failures++
+	t.settle(r)
+	t.speakNoMore(r)
 }
 
-func (t *twin) changed(now time.Time, c decision.Change) {
-	for _, r := range t.pods {
-		if r.place == InFlight {
-			r.heard = append(r.heard, c)
-		} else if t.cfg.Cares(r.rules)&c != 0 {
-			t.wake(now, r)
-		}
+func (t *twin) grant(uid string) {
+	if r := t.find(uid); r != nil && r.place == InFlight {
+		r.granted = true
+		t.speakNoMore(r)
+	}
+}
+
+func (t *twin) activate(now time.Time, uid string) {
+	if r := t.find(uid); r != nil && (r.place == Unschedulable || r.place == Backoff || r.place == Errors) {
+		t.now = now
+		r.place, r.crowd = Active, nil
+		t.speakNoMore(r)
 	}
 }
 
