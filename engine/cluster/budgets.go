@@ -14,3 +14,6 @@ func (s *State) AllBudgets() []*model.Budget {
 	}
 	return out
 }
+
+// BudgetsVersion changes when any budget does.
+func (s *State) BudgetsVersion() uint64 { return s.budgetsVersion }

@@ -74,6 +74,7 @@ func budgetOrder(a *model.Budget, name string) int { return cmp.Compare(a.Name, 
 // UpsertBudget takes notice of a PodDisruptionBudget.
 func (s *State) UpsertBudget(b *model.Budget) {
 	s.revision++
+	s.budgetsVersion++
 	list, _ := s.budgets.get(b.Namespace)
 	list = slices.Clone(list)
 	i, found := slices.BinarySearchFunc(list, b.Name, budgetOrder)
@@ -88,6 +89,7 @@ func (s *State) UpsertBudget(b *model.Budget) {
 // RemoveBudget forgets one.
 func (s *State) RemoveBudget(namespace, name string) {
 	s.revision++
+	s.budgetsVersion++
 	list, _ := s.budgets.get(namespace)
 	if i, found := slices.BinarySearchFunc(list, name, budgetOrder); found {
 		s.budgets.put(namespace, slices.Delete(slices.Clone(list), i, i+1))

@@ -34,6 +34,14 @@ func (l *changeLog) log(id NodeID, static bool) {
 	}
 }
 
+// note logs that pods on a node, or nominated to it, are no longer what they were in
+// ways that nothing counts: when they started, whether they are ready.
+func (x *Index) note(id NodeID) {
+	if x != nil {
+		x.log(id, false)
+	}
+}
+
 // LogEnd is the position after the last entry.
 func (l *changeLog) LogEnd() int64 { return l.base + int64(len(l.entries)) }
 
