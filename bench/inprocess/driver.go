@@ -141,7 +141,21 @@ func (d *driver) arrive(from, to int) error {
 	if err != nil {
 		return err
 	}
-	return d.work(pods, from, to)
+	return d.work(pods, from, to, 0)
+}
+
+// arriveAll lets all pods arrive that are measured, and works to the end.
+func (d *driver) arriveAll(pods []*corev1.Pod) error {
+	batch, to := d.w.Batch, len(d.w.Pods)
+	if batch == 0 {
+		batch = to
+	}
+	for from := d.w.Warm; from < to; from += batch {
+		if err := d.work(pods[min(len(pods), from-d.w.Warm):], from, min(from+batch, to), 0); err != nil {
+			return err
+		}
+	}
+	return d.work(nil, to, to, d.w.Settle)
 }
 
 // enter lets a pod arrive.
@@ -154,17 +168,19 @@ func (d *driver) enter(pod *corev1.Pod, index, fell int) {
 	d.see(d.in.Pod(pod))
 }
 
-func (d *driver) work(pods []*corev1.Pod, from, to int) error {
+// work lets pods arrive and works until all that arrived are answered and nothing
+// has happened for so many seconds.
+func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 	for i := from; i < to; i++ {
-		if d.w.Lean {
-			pod, err := d.make(d.w.Pods[i], fmt.Sprintf("p-%d", i))
-			if err != nil {
-				return err
-			}
-			d.enter(pod, i, 0)
+		var pod *corev1.Pod
+		if !d.w.Lean {
+			pod = pods[i-from]
+		} else if made, err := d.make(d.w.Pods[i], fmt.Sprintf("p-%d", i)); err == nil {
+			pod = made
 		} else {
-			d.enter(pods[i-from], i, 0)
+			return err
 		}
+		d.enter(pod, i, 0)
 	}
 	const patience = 5 * time.Minute
 	for began := time.Now(); ; {
@@ -176,11 +192,10 @@ func (d *driver) work(pods []*corev1.Pod, from, to int) error {
 				return err
 			}
 		}
-		quiet := time.Since(d.last).Seconds() > d.w.Settle && time.Since(began).Seconds() > d.w.Settle
-		if d.w.Settle == 0 && d.answered >= to && len(d.events) == 0 || d.w.Settle > 0 && quiet {
+		if d.answered >= to && len(d.events) == 0 && (settle == 0 || time.Since(d.last).Seconds() > settle) {
 			return nil
 		}
-		if d.w.Settle == 0 && time.Since(began) > patience {
+		if time.Since(began) > patience {
 			return fmt.Errorf("%d of %d pods answered after %v", d.answered, to, patience)
 		}
 		if len(d.events) == 0 {

@@ -87,7 +87,7 @@ func once(w *Work, first bool) (*Result, error) {
 		return nil, err
 	}
 	before := d.reading()
-	if err := d.work(pods, w.Warm, len(w.Pods)); err != nil {
+	if err := d.arriveAll(pods); err != nil {
 		return nil, err
 	}
 	d.reading().since(before, r)

@@ -21,6 +21,7 @@ type Work struct {
 	Warm     int
 	Hold     int
 	Settle   float64
+	Batch    int
 	Recreate bool
 	Refusals bool
 	Lean     bool

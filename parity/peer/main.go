@@ -59,9 +59,9 @@ func measure(file string) (*work.Result, error) {
 		return nil, err
 	}
 	r := &work.Result{Pods: len(w.Pods) - w.Warm}
-	s.restart(r)
+	s.restart()
 	before := reading()
-	if err := s.arrive(ctx, w.Warm, len(w.Pods)); err != nil {
+	if err := s.arriveAll(ctx); err != nil {
 		return nil, err
 	}
 	reading().since(before, r)

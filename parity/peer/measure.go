@@ -35,20 +35,34 @@ func (s *store) arrive(ctx context.Context, from, to int) error {
 		}
 		s.mu.Unlock()
 	}
-	return s.await(ctx, to)
+	return s.await(ctx, to, 0)
 }
 
-// await waits for so many answers, or until nothing has happened for long enough.
-func (s *store) await(ctx context.Context, answers int) error {
+// arriveAll lets all pods arrive that are measured, and waits for the end.
+func (s *store) arriveAll(ctx context.Context) error {
+	batch, to := s.w.Batch, len(s.w.Pods)
+	if batch == 0 {
+		batch = to
+	}
+	for from := s.w.Warm; from < to; from += batch {
+		if err := s.arrive(ctx, from, min(from+batch, to)); err != nil {
+			return err
+		}
+	}
+	return s.await(ctx, to, s.w.Settle)
+}
+
+// await waits for so many answers, and until nothing has happened for so many seconds.
+func (s *store) await(ctx context.Context, answers int, settle float64) error {
 	const patience = 5 * time.Minute
 	for began := time.Now(); ; {
 		s.mu.Lock()
 		answered, quiet := s.answered, time.Since(s.last)
 		s.mu.Unlock()
-		if s.w.Settle == 0 && answered >= answers || s.w.Settle > 0 && quiet.Seconds() > s.w.Settle && time.Since(began).Seconds() > s.w.Settle {
+		if answered >= answers && (settle == 0 || quiet.Seconds() > settle) {
 			return nil
 		}
-		if s.w.Settle == 0 && time.Since(began) > patience {
+		if time.Since(began) > patience {
 			return fmt.Errorf("%s: %d of %d pods answered after %v", s.w.Name, answered, answers, patience)
 		}
 		select {
@@ -61,7 +75,7 @@ func (s *store) await(ctx context.Context, answers int) error {
 }
 
 // restart begins to count anew.
-func (s *store) restart(r *work.Result) {
+func (s *store) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bound, s.refused, s.victims, s.cascades, s.began, s.last = 0, 0, 0, 0, time.Now(), time.Now()

@@ -7,18 +7,26 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	watchtools "k8s.io/client-go/tools/watch"
 )
 
 // follower notes when each pod is seen for the first time, and when bound, in one watch.
 type follower struct {
-	mu         sync.Mutex
-	seen       map[string]time.Time
-	bound      map[string]time.Duration // from seen to bound
-	on         map[string]int
-	last       time.Time // binding
-	unseen     func(*corev1.Pod)
-	watchEnded error
+	mu     sync.Mutex
+	seen   map[string]time.Time
+	bound  map[string]time.Duration // from seen to bound
+	on     map[string]int
+	last   time.Time // binding
+	unseen func(*corev1.Pod)
+}
+
+// watcher watches all pods.
+type watcher struct{ client kubernetes.Interface }
+
+func (w watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return w.client.CoreV1().Pods("").Watch(ctx, options)
 }
 
 // follow begins to watch; unseen, which may be nil, is called with each pod that appears without a node.
@@ -27,7 +35,8 @@ func follow(ctx context.Context, client kubernetes.Interface, unseen func(*corev
 	if err != nil {
 		return nil, err
 	}
-	w, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	// The server ends watches that do not keep up for a moment; this one then goes on.
+	w, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, watcher{client})
 	if err != nil {
 		return nil, err
 	}

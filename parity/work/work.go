@@ -29,6 +29,8 @@ type Work struct {
 	// Settle ends the measurement when nothing has happened for so many seconds,
 	// instead of when each pod has been bound or refused.
 	Settle float64
+	// Batch, when positive, lets so many pods arrive at once, and more when these are answered.
+	Batch int
 	// Recreate makes each victim of preemption arrive again as a new pod.
 	Recreate bool
 	// Refusals are answers, too.
