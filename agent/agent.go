@@ -26,6 +26,8 @@ type Agent struct {
 
 	seen    chan *corev1.Pod // changed pods of our nodes
 	removed chan types.UID
+	claims  *claims
+	ready   chan types.UID // pods whose claims are bound
 	reports *mailbox
 	written chan written
 	writes  chan write
@@ -49,6 +51,7 @@ func New(opts Options) (*Agent, error) {
 	a := &Agent{
 		opts: opts, nodes: map[string]*node{},
 		seen: make(chan *corev1.Pod, 256), removed: make(chan types.UID, 256), reports: newMailbox(),
+		claims: newClaims(opts.Client), ready: make(chan types.UID, 256),
 		written: make(chan written, 256), writes: make(chan write), gate: make(chan struct{}, 30),
 		pods: map[types.UID]*pod{},
 	}
@@ -79,6 +82,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	for range a.opts.Writers {
 		wg.Go(func() { a.writer(ctx) })
 	}
+	wg.Go(func() { a.claims.run(ctx, a.ready) })
 	informer, err := a.watch(ctx, &wg)
 	if err != nil {
 		return err
@@ -162,6 +166,8 @@ func (a *Agent) loop(ctx context.Context) {
 			a.changed(p)
 		case uid := <-a.removed:
 			a.vanished(uid)
+		case uid := <-a.ready:
+			a.claimsBound(uid)
 		case <-a.reports.ready:
 			for _, r := range a.reports.take() {
 				a.reported(r)

@@ -10,6 +10,8 @@
 //	runtime reports ├─▶ one loop: podlife.Step ─▶ runtime: start, stop, kill
 //	timers ─────────┘                         └─▶ writers: status, deletion
 //
+// A pod whose claims are not bound does not start before they are.
+//
 // The API is the only memory: after a restart lives resume from the status of
 // their pods. Writes are coalesced, one in flight for each pod; a conflict waits
 // for the watch to catch up and tries again.

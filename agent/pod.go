@@ -17,6 +17,7 @@ type pod struct {
 	address  string
 	deleting bool // podlife knows
 	gone     bool // nothing runs any more: the object is to be deleted
+	held     bool // nothing starts before its claims are bound
 	dirty    bool // status is to be written
 	writing  bool // a write is under way
 	retryAt  time.Time
@@ -37,8 +38,27 @@ func (a *Agent) changed(object *corev1.Pod) {
 			grace = 0
 		}
 		events = append(events, podlife.Delete{Grace: grace})
+		a.release(p)
 	}
-	a.step(p, events...)
+	if !p.held {
+		a.step(p, events...)
+	}
+}
+
+// release ends the wait for claims: they are bound, or the pod is to go.
+func (a *Agent) release(p *pod) {
+	if p.held {
+		p.held = false
+		a.claims.drop(p.object.UID)
+	}
+}
+
+// claimsBound starts a pod that has its claims now.
+func (a *Agent) claimsBound(uid types.UID) {
+	if p := a.pods[uid]; p != nil && p.held {
+		a.release(p)
+		a.step(p)
+	}
 }
 
 // admit takes up a pod: a new life, or the one its status tells of.
@@ -50,6 +70,9 @@ func (a *Agent) admit(object *corev1.Pod) *pod {
 		p.life = podlife.New(lifeSpec(&object.Spec))
 		if object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed {
 			p.life = podlife.Resume(lifeSpec(&object.Spec), lifePhase(object.Status.Phase), nil)
+		} else if claiming(object) && object.DeletionTimestamp == nil {
+			p.held = true
+			a.claims.add(object)
 		}
 		return p
 	}
@@ -100,6 +123,7 @@ func (a *Agent) vanished(uid types.UID) {
 	if p == nil {
 		return
 	}
+	a.release(p)
 	a.runtime.Forget(uid)
 	if n := a.nodes[p.object.Spec.NodeName]; n != nil {
 		n.addrs.free(p.address)

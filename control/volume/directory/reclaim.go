@@ -15,7 +15,7 @@ func (l *loop) reclaim(ctx context.Context, seen *corev1.PersistentVolume) error
 		return nil
 	}
 	v, err := l.client.CoreV1().PersistentVolumes().Get(ctx, seen.Name, metav1.GetOptions{})
-	if err != nil || v.UID != seen.UID || !over(v) {
+	if err != nil || v.UID != seen.UID || !over(v) || v.DeletionTimestamp != nil && !slices.Contains(v.Finalizers, finalizer) {
 		return benign(err)
 	}
 	if v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {

@@ -22,6 +22,7 @@ func berth() map[string][]rbacv1.PolicyRule {
 			allow("delete get list watch", core, "pods"),
 			allow("patch update", core, "pods/status"),
 			allow("create", core, "pods/eviction"),
+			allow("get", core, "persistentvolumeclaims"),
 			allow("create delete get list patch update watch", coordination, "leases"),
 			allow("create get patch update", storage, "csinodes"),
 		},
