@@ -58,7 +58,9 @@ func (m *Machine) place(now time.Time, a queue.Attempt, pod *model.Pod, node str
 	m.unsay(pod.UID)
 	at := &attempt{uid: pod.UID, node: node, number: a.Number, first: a.First}
 	m.byPod[pod.UID] = at
-	m.endNominee(now, pod.UID)
+	if n := m.nominees[pod.UID]; n != nil && n.node != "" { // one that is taken back must still be told
+		m.endNominee(now, pod.UID)
+	}
 	if plan != nil {
 		m.prepare(now, at, pod, plan)
 		return

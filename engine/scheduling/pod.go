@@ -13,8 +13,11 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	if _, ours := m.placers[p.Spec.SchedulerName]; !ours {
 		p = p.Unnominated() // who nominated it keeps that room, as nobody else knows of it
 	}
-	p = m.shown(now, m.marked(p))
 	old := m.state.Pod(p.UID)
+	if old != nil && old.NodeName != "" && p.NodeName == "" && !m.state.Assumed(p.UID) {
+		return // a report from before the bind, which a Look has overtaken
+	}
+	p = m.shown(now, m.marked(p))
 	m.state.UpsertPod(p)
 	if p.NodeName != "" || p.Finished() {
 		m.over(p.UID)

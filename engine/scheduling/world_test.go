@@ -135,6 +135,7 @@ func (w *world) carryOut(effects []Effect) {
 			if roomsTaken(effects) == 1 { // else what is counted came later, and may be of a higher priority yet
 				w.nobodysRoom(e)
 			}
+			delete(w.held, e.Pod.UID) // it has room now
 			w.carryOutBind(e)
 		case Preempt:
 			w.carryOutPreempt(e)
@@ -142,6 +143,7 @@ func (w *world) carryOut(effects []Effect) {
 			delete(w.held, e.Pod.UID)
 			w.due = append(w.due, Outcome{ID: e.ID, Result: w.unnominate(e)})
 		case Prepare:
+			delete(w.held, e.Pod.UID)
 			w.carryOutPrepare(e)
 		case Look:
 			o := Outcome{ID: e.ID, Result: Done, Seen: w.pods[e.Pod.UID]}
