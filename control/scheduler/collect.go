@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"context"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -13,7 +15,13 @@ var (
 		"Number of pods added to scheduling queues by event and queue type.", []string{"queue", "event"}, nil)
 	goroutinesDesc = prometheus.NewDesc("scheduler_goroutines", "Number of requests under way, by the work they do.", []string{"operation"}, nil)
 	inFlightDesc   = prometheus.NewDesc("scheduler_inflight_events", "Number of pods that were taken from the queue and whose attempt is not over.", []string{"event"}, nil)
-	cacheDesc      = prometheus.NewDesc("scheduler_cache_size", "Number of nodes, pods and assumed pods that are known.", []string{"type"}, nil)
+	flushedDesc    = prometheus.NewDesc("scheduler_pod_scheduled_after_flush_total",
+		"Number of pods that got a node after they were tried again only because they had waited for long.", nil, nil)
+	lulledDesc = prometheus.NewDesc("berth_scheduler_lulled_pods_total",
+		"Number of pods that went back to sleep without a decision, as what had woken them was gone when it was their turn.", nil, nil)
+	rejectedDesc = prometheus.NewDesc("scheduler_unschedulable_pods",
+		"Number of unschedulable pods by the plugins that rejected them; one counts for each of these.", []string{"plugin", "profile"}, nil)
+	cacheDesc = prometheus.NewDesc("scheduler_cache_size", "Number of nodes, pods and assumed pods that are known.", []string{"type"}, nil)
 )
 
 // collector shows how things stood after the last step.
@@ -26,6 +34,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- cacheDesc
 	ch <- goroutinesDesc
 	ch <- inFlightDesc
+	ch <- flushedDesc
+	ch <- lulledDesc
 	c.m.evaluations.count.Describe(ch)
 }
 
@@ -47,11 +57,29 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for a, n := range c.m.arrivals {
 		ch <- prometheus.MustNewConstMetric(arrivedDesc, prometheus.CounterValue, float64(n), a.pool, a.event)
 	}
+	ch <- prometheus.MustNewConstMetric(flushedDesc, prometheus.CounterValue, float64(c.m.woken.Flushed))
+	ch <- prometheus.MustNewConstMetric(lulledDesc, prometheus.CounterValue, float64(c.m.woken.Lulled))
 	gauge(inFlightDesc, "PodPopped", d.InFlight)
 	c.m.evaluations.sum()
 	c.m.evaluations.count.Collect(ch)
 	gauge(goroutinesDesc, "binding", int(c.m.binding.Load()))
 	gauge(goroutinesDesc, "prioritizing_extender", int(c.m.scoring()))
+}
+
+// rejectedCollector shows whom the plugins keep waiting. It asks the loop.
+type rejectedCollector struct{ s *shell }
+
+// Describe names the metric.
+func (c *rejectedCollector) Describe(ch chan<- *prometheus.Desc) { ch <- rejectedDesc }
+
+// Collect reads it; when the loop is not in time, as it was before.
+func (c *rejectedCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	counts, _, _ := c.s.rejected.get(ctx, c.s, copyRejections)
+	for r, n := range counts {
+		ch <- prometheus.MustNewConstMetric(rejectedDesc, prometheus.GaugeValue, float64(n), r.rule.String(), r.profile)
+	}
 }
 
 // buildInfo says which build this is, with the labels of kubernetes_build_info.

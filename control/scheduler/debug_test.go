@@ -3,10 +3,13 @@ package scheduler
 import (
 	"encoding/json"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -52,6 +55,38 @@ func TestLastDecisionsOfAPod(t *testing.T) {
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+func TestWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		create(t, client, "big", "64", priority(7))
+		create(t, client, "gated", "1", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} })
+		time.Sleep(time.Minute)
+		var got queuePage
+		page := ask(s, "/debug/queue?format=json")
+		if err := json.Unmarshal(page.Body.Bytes(), &got); err != nil || len(got.Pods) != 2 || got.Counts["gated"] != 1 || got.Counts["unschedulable"] != 1 {
+			t.Fatalf("%v %s", err, page.Body)
+		}
+		if p := got.Pods[0]; p.Pod != "default/big" || p.Pool != "unschedulable" || p.Priority != 7 || p.Attempts != 1 || p.Equals != 1 ||
+			!slices.Contains(p.Rules, "NodeResourcesFit") || !slices.Contains(p.Wakes, "a node comes") || got.Time.Sub(p.First) != time.Minute {
+			t.Errorf("%+v", p)
+		}
+		if text := ask(s, "/debug/queue?pool=gated").Body.String(); !strings.Contains(text, "1 unschedulable, 1 gated") || !strings.Contains(text, "default/gated") || strings.Contains(text, "default/big") {
+			t.Errorf("%s", text)
+		}
+		if page := ask(s, "/debug/queue?pool=mine"); page.Code != 400 {
+			t.Errorf("%d %s", page.Code, page.Body)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if page := ask(s, "/debug/queue"); page.Code != 503 || !strings.Contains(page.Body.String(), "did not come round") {
+			t.Errorf("after the end: %d %s", page.Code, page.Body)
 		}
 	})
 }

@@ -35,6 +35,7 @@ type metrics struct {
 
 	mu          sync.Mutex
 	depths      queue.Depths
+	woken       queue.Counts
 	arrivals    map[arrival]uint64
 	cache       map[string]int // by type
 	evaluations *evaluations

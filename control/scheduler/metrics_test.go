@@ -83,6 +83,8 @@ func TestMetricsAfterAScript(t *testing.T) {
 			`scheduler_queue_incoming_pods_total{event="PodAdd",queue="active"}`:                                                  "3",
 			`scheduler_queue_incoming_pods_total{event="PodAdd",queue="gated"}`:                                                   "1",
 			`scheduler_queue_incoming_pods_total{event="ScheduleAttemptFailure",queue="unschedulable"}`:                           "2",
+			`scheduler_unschedulable_pods{plugin="NodeAffinity",profile="default-scheduler"}`:                                     "1",
+			`scheduler_pod_scheduled_after_flush_total`:                                                                           "0",
 			`berth_scheduler_missed_wakeups_total`:                                                                                "0",
 			`berth_scheduler_debits_refused_total`:                                                                                "0",
 		} {

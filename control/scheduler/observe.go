@@ -37,7 +37,7 @@ func (m *metrics) stepped(machine *scheduling.Machine, events []scheduling.Event
 		}
 	}
 	m.beatAt = time.Now()
-	m.depths = machine.Depths()
+	m.depths, m.woken = machine.Depths(), machine.Woken()
 	m.cache["nodes"] = machine.State().NumNodes()
 	m.cache["pods"], m.cache["assumed_pods"] = machine.State().PodCounts()
 	clear(m.arrivals)

@@ -38,6 +38,8 @@ type shell struct {
 	extenders *actuate.Extenders
 	// questions are run by the loop, between steps; they must not wait for anything.
 	questions chan func(*scheduling.Machine)
+	waiting   snapshot[queued]
+	rejected  snapshot[rejections]
 
 	leading chan struct{} // closed when this copy leads
 	lost    chan struct{} // closed when it leads no more
@@ -96,6 +98,7 @@ func wire(c *rest.Config) *rest.Config {
 func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interface) (*shell, error) {
 	s := &shell{o: o, log: o.Log, machine: m, client: client, leases: leases, feed: feed.New(client), metrics: newMetrics(o.profiles()),
 		trail: newTrail(), questions: make(chan func(*scheduling.Machine)), leading: make(chan struct{}), lost: make(chan struct{})}
+	s.metrics.registry.MustRegister(&rejectedCollector{s})
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

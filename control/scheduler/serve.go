@@ -71,6 +71,7 @@ func (s *shell) open() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /configz", s.configz)
+	mux.HandleFunc("GET /debug/queue", s.debugQueue)
 	mux.HandleFunc("GET /debug/pods/{namespace}/{name}", s.debugPod)
 	if s.o.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
