@@ -41,6 +41,10 @@ type Config struct {
 
 	PrepareTimeout time.Duration // a pod whose volumes are not bound within this is given up
 	VictimsTimeout time.Duration // a pod whose victims are not gone within this chooses anew
+
+	// AuditEvery is how often one waiting pod, in turn, is checked to have no node
+	// still; 0: never.
+	AuditEvery time.Duration
 }
 
 // DefaultConfig has kube-scheduler's queue, placement's table of who wakes whom, and
