@@ -51,7 +51,13 @@ type audit struct {
 	open    map[string]map[*request]string // binds that may still be granted: pod uid to node
 	rooms   map[string]*room               // by node
 	ledgers map[string]*ledger             // by budget
+
+	compared time.Time // when the view was last compared with the store
+	revision uint64    // of the store then
 }
+
+// comparing is how long to leave between two comparisons of view and store.
+const comparing = 3 * time.Second
 
 func newAudit(w *World) *audit {
 	return &audit{w: w, made: map[types.UID]time.Time{}, preemptors: map[string]bool{}, open: map[string]map[*request]string{},
@@ -91,7 +97,8 @@ func (a *audit) stepped(effects []scheduling.Effect) {
 	}
 	a.nomineesRoom(effects)
 	a.nothingLost()
-	if a.w.scheduler.quiet() && len(effects) == 0 {
+	if len(effects) == 0 && a.w.now.Sub(a.compared) > comparing && a.w.api.Revision() != a.revision && a.w.scheduler.quiet() {
+		a.compared, a.revision = a.w.now, a.w.api.Revision()
 		a.viewEqualsStore(false)
 	}
 }

@@ -37,7 +37,7 @@ type scheduler struct {
 	last    time.Time
 
 	requests []*request
-	late     []*request // answered as lost, and done later
+	late     []*request           // answered as lost, and done later
 	busy     map[string]time.Time // by pod: when its last request is done
 }
 

@@ -54,7 +54,7 @@ func (g *generator) add(at, format string, args ...any) {
 
 func (g *generator) options(seed int64) {
 	faults := g.pick("0", "0", "0.05", "0.3")
-	g.add("", "option seed=%d ties=%d faults=%s delays=%s repeats=%s maxdelay=%s lag=%s decisions=1 rest", seed, seed%7, faults,
+	g.add("", "option seed=%d ties=%d faults=%s delays=%s repeats=%s maxdelay=%s lag=%s victims=90s decisions=1 rest", seed, seed%7, faults,
 		g.pick("0", "0.1", "0.5"), g.pick("0", "0.1"), g.pick("100ms", "2s"), g.pick("1ms", "5ms", "300ms"))
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ func TestSimulationsSoak(t *testing.T) {
 	if n == 0 { // a slice, and no longer than that on a slow machine
 		n, deadline = 3000, time.Now().Add(15*time.Second)
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // simulations are small and end soon
 	var next, done, failures atomic.Int64
 	var wg sync.WaitGroup
 	for range workers() {

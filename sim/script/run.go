@@ -36,7 +36,7 @@ type run struct {
 
 // settle is how long a cluster is given to come to rest once faults are over: a
 // request that is never answered is looked after within minutes.
-const settle = 30 * time.Minute
+const settle = 12 * time.Minute
 
 // Run plays the scenario on a fresh cluster. Errors are faults of the scenario, of
 // type *Error; what went wrong in the cluster stands in the Result.

@@ -1,0 +1,204 @@
+package sim
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// faulty are actors that do what must not be done, by the invariant that they break.
+var faulty = map[string]func(t *testing.T, w *World){
+	"NeverMoves": func(t *testing.T, w *World) {
+		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
+	},
+	"AskedOnce": func(_ *testing.T, w *World) {
+		w.scheduler.carry(scheduling.Bind{ID: 1000, Pod: w.known("default/waits"), Node: "n1"})
+		w.scheduler.carry(scheduling.Bind{ID: 1001, Pod: w.known("default/waits"), Node: "n2"})
+	},
+	"NodeCapacity": func(_ *testing.T, w *World) {
+		w.scheduler.carry(scheduling.Bind{ID: 1000, Pod: w.known("default/waits"), Node: "n1"})
+	},
+	"BudgetObeyed": func(t *testing.T, w *World) {
+		budget(t, w)
+		w.preemptBy("default/waits", "default/web", true)
+	},
+	"Booked": func(t *testing.T, w *World) {
+		budget(t, w)
+		w.preemptBy("default/waits", "default/web", false)
+	},
+	"LowerVictims": func(_ *testing.T, w *World) { w.preemptBy("default/web", "default/db", false) },
+	"NomineesRoom": func(_ *testing.T, w *World) {
+		nominee := *w.known("default/waits")
+		nominee.Nominated = "n2"
+		w.Machine().State().UpsertPod(&nominee)
+		low := *w.known("default/low")
+		w.audit.nomineesRoom([]scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}})
+	},
+	"NothingLost": func(_ *testing.T, w *World) {
+		c := placement.DefaultConfig()
+		c.Name = "nobody"
+		p, err := placement.NewProfile(c)
+		if err == nil {
+			w.o.Profiles = append(w.o.Profiles, p) // the machine knows nothing of it
+			_ = w.api.Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "nobody" }))
+		}
+	},
+	"NoSpin": func(_ *testing.T, w *World) {
+		for range maxSpins + 2 {
+			w.scheduler.sleep(w.now)
+		}
+	},
+	"ViewEqualsStore": func(t *testing.T, w *World) {
+		w.unseen(func() { change(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} }) })
+	},
+	"NobodyWaitsInVain": func(_ *testing.T, w *World) {
+		w.unseen(func() {
+			n := testNode("n9", "64")
+			_ = w.api.Create(n)
+			m, _ := w.scheduler.view.Compile(n).(*model.Node)
+			w.Machine().State().UpsertNode(m)
+		})
+		w.audit.nobodyWaits()
+	},
+	"NobodyCouldPreempt": func(_ *testing.T, w *World) {
+		w.unseen(func() {
+			n, p := testNode("n9", "64"), testPod("filler", "64", -1, func(p *corev1.Pod) { p.Spec.NodeName = "n9" })
+			_, _ = w.api.Create(n), w.api.Create(p)
+			m, _ := w.scheduler.view.Compile(n).(*model.Node)
+			w.Machine().State().UpsertNode(m)
+			w.Machine().State().UpsertPod(w.scheduler.view.Pod(p))
+		})
+		w.audit.nobodyWaits()
+	},
+}
+
+// TestEachInvariantCanFail sees each of them fail once.
+func TestEachInvariantCanFail(t *testing.T) {
+	for name := range Invariants {
+		breaks, ok := faulty[name]
+		if !ok {
+			t.Errorf("nobody breaks %s", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			w := testWorld(t)
+			breaks(t, w)
+			w.scheduler.poke()
+			err := w.Run(10 * time.Minute)
+			if err == nil {
+				err = w.Rest()
+			}
+			var v *Violation
+			if !errors.As(err, &v) || v.Invariant != name {
+				t.Errorf("%v, want a violation of %s", err, name)
+			}
+		})
+	}
+	w := testWorld(t)
+	if err := errors.Join(w.Run(10*time.Minute), w.Rest()); err != nil {
+		t.Errorf("without a faulty actor: %v", err)
+	}
+}
+
+// testWorld has two nodes with a pod each, and one pod that waits, after five minutes.
+func testWorld(t *testing.T) *World {
+	t.Helper()
+	o, err := Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := New(o)
+	objects := []store.Object{testNode("n1", "4"), testNode("n2", "4"), testPod("web", "3", 10, nil), testPod("db", "3", 100, nil),
+		testPod("waits", "8", 1000, nil), testPod("low", "1", -5, nil)}
+	for _, o := range objects {
+		if err := w.api.Create(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Run(5 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func testNode(name, cpu string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110")}
+	Complete(n)
+	return n
+}
+
+func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}}}
+	p.Spec.Priority = &priority
+	p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}}}
+	if f != nil {
+		f(p)
+	}
+	Complete(p)
+	return p
+}
+
+// budget protects web altogether, and its status says otherwise.
+func budget(t *testing.T, w *World) {
+	t.Helper()
+	one := intstr.FromInt32(1)
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	b.Spec.MinAvailable, b.Spec.Selector = &one, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	if err := w.api.Create(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Run(7 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	w.disruption.r.end() // nobody corrects it
+	err := w.api.Change(store.Budgets, "default/web", store.Precondition{}, func(o store.Object) error {
+		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+			b.Status.DisruptionsAllowed = 1
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *World) preemptBy(pod, victim string, debit bool) {
+	v := w.known(victim)
+	plan := &decision.Preemption{Tried: decision.Nominated, Node: v.NodeName, Victims: []*model.Pod{v}}
+	for _, o := range w.api.List(store.Budgets) {
+		if b, ok := w.scheduler.view.Compile(o).(*model.Budget); ok && debit {
+			plan.Debits = []decision.Debit{{Budget: b, Paid: []string{v.Name}}}
+		}
+	}
+	w.scheduler.carry(scheduling.Preempt{ID: 1000, Pod: w.known(pod), Plan: plan, Number: 1})
+}
+
+func (w *World) known(key string) *model.Pod { return w.scheduler.view.Pod(w.api.Pod(key)) }
+
+// unseen does something that no watch is told of.
+func (w *World) unseen(f func()) {
+	hook := w.api.Hook
+	w.api.Hook = func(store.Change) {}
+	f()
+	w.api.Hook = hook
+}
+
+func change(t *testing.T, w *World, key string, f func(*corev1.Pod)) {
+	t.Helper()
+	if err := w.api.ChangePod(key, store.Precondition{}, func(p *corev1.Pod) error { f(p); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
