@@ -1,0 +1,61 @@
+package preemption_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// evenWorld is a cluster of equal nodes that are full of much the same pods, so that
+// the finest of differences decide, and so that the same preemptors are asked about over and over
+// while little changes.
+func evenWorld(seed uint64) (w *world, preemptors []*model.PodSpec) {
+	w = &world{Rand: rand.New(rand.NewPCG(seed, 78)), state: cluster.New(), even: true}
+	w.nodes = w.IntN(6) + 2
+	for i := range w.nodes {
+		w.state.UpsertNode(&model.Node{Name: fmt.Sprintf("n%02d", i), Pods: 110,
+			Allocatable: model.Requests{MilliCPU: 4000, Memory: 8 << 30}})
+	}
+	low := func(priority int32, cpu int64) *model.PodSpec {
+		s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: priority, Requests: model.Requests{MilliCPU: cpu, Memory: 1 << 28}}
+		s.Scoring = s.Requests
+		return s
+	}
+	w.specs = []*model.PodSpec{low(0, 1000), low(0, 1000), low(5, 1000), low(0, 300)}
+	for i := range 4 * w.nodes {
+		w.runOn(i % w.nodes)
+	}
+	for range w.IntN(4) {
+		w.budget()
+	}
+	return w, []*model.PodSpec{low(100, 1000), low(100, 2000), low(3, 1500)}
+}
+
+// evenChange changes a pod's standing, a budget, or puts one pod into another's place.
+func (w *world) evenChange() {
+	i := w.IntN(len(w.pods))
+	p := *w.pods[i]
+	switch w.IntN(8) {
+	case 0:
+		w.state.RemovePod(p.UID)
+		fresh := w.pod()
+		fresh.NodeName, fresh.Phase, fresh.Ready = p.NodeName, model.Running, w.chance(0.8)
+		p = *fresh
+	case 1:
+		p.Deleting = !p.Deleting
+	case 2:
+		p.Labels = model.LabelsOf(map[string]string{"app": one(w, "a", "b", "c")})
+	case 3, 4:
+		w.budget()
+		return
+	case 5:
+		p.Started = epoch.Add(time.Duration(w.IntN(4)) * time.Second)
+	default:
+		p.Ready = !p.Ready
+	}
+	w.pods[i] = &p
+	w.state.UpsertPod(&p)
+}

@@ -1,0 +1,140 @@
+package preemption_test
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/preemption"
+)
+
+// TestFuzzPlannerEqualsPlain compares the fast path with the plain one on clusters
+// that change at random between the decisions.
+func TestFuzzPlannerEqualsPlain(t *testing.T) {
+	worlds := 150
+	if os.Getenv("BERTH_SOAK") != "" {
+		worlds = 20000
+	}
+	var seen tally
+	for seed := range uint64(worlds) {
+		fuzzWorld(t, seed, &seen)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	t.Logf("soak: %d worlds, %+v", worlds, seen)
+	if seen.plans < 15*worlds || seen.nominated < seen.plans/10 || seen.columned < seen.plans/5 || seen.debits == 0 || seen.waits == 0 || seen.violations == 0 {
+		t.Errorf("the cases do not cover what they should: %+v", seen)
+	}
+}
+
+// TestFuzzPlannerKeepsUp is the same where the same pods are asked about again and again.
+func TestFuzzPlannerKeepsUp(t *testing.T) {
+	worlds := 400
+	if os.Getenv("BERTH_SOAK") != "" {
+		worlds = 40000
+	}
+	var seen tally
+	for seed := range uint64(worlds) {
+		fuzzEven(t, seed, &seen)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	t.Logf("soak: %d worlds, %+v", worlds, seen)
+	if seen.columned < seen.plans*2/3 || seen.violations < seen.plans/200 || seen.debits < seen.plans/20 {
+		t.Errorf("the cases do not cover what they should: %+v", seen)
+	}
+}
+
+func fuzzEven(t *testing.T, seed uint64, seen *tally) {
+	w, specs := evenWorld(seed)
+	p := profile()
+	o := preemption.Options{LedgerBudgets: w.chance(0.7), PreferMovable: w.chance(0.5)}
+	planner := preemption.NewPlanner(w.state, p, seed, o)
+	for step := range 40 {
+		for range w.IntN(3) {
+			w.change()
+		}
+		pod := w.pod()
+		pod.Spec, pod.Owner = one(w, specs...), model.Owner{}
+		pod.Labels, pod.Namespace = nil, "default"
+		want, sum := plainly(w.state, p, seed, o, pod)
+		if want == nil {
+			continue
+		}
+		got := planner.Plan(pod, sum)
+		seen.add(got)
+		if !reflect.DeepEqual(got, &want.Preemption) {
+			t.Errorf("step %d, %+v, priority %d\n got  %s\n want %s", step, o, pod.Spec.Priority, show(got), show(&want.Preemption))
+			return
+		}
+	}
+	seen.columned += planner.Counters().Columned
+}
+
+type tally struct{ plans, nominated, columned, plain, debits, waits, violations, clears int }
+
+func fuzzWorld(t *testing.T, seed uint64, seen *tally) {
+	w := newWorld(seed)
+	p := profile()
+	o := preemption.Options{LedgerBudgets: w.chance(0.6), PreferMovable: w.chance(0.6)}
+	planner := preemption.NewPlanner(w.state, p, seed, o)
+	var asked []*model.Pod // kinds that were asked about, to come again
+	for step := range 40 {
+		for range w.IntN(4) {
+			w.change()
+		}
+		pod := w.wait()
+		if len(asked) > 0 && w.chance(0.7) {
+			again := *pod
+			again.Spec, again.Labels = one(w, asked...).Spec, model.LabelsOf(map[string]string{"app": one(w, "a", "b")})
+			w.state.UpsertPod(&again)
+			w.pods[len(w.pods)-1], pod = &again, &again
+		}
+		asked = append(asked, pod)
+		want, sum := plainly(w.state, p, seed, o, pod)
+		if want == nil {
+			continue
+		}
+		got := planner.Plan(pod, sum)
+		seen.add(got)
+		if !reflect.DeepEqual(got, &want.Preemption) {
+			t.Errorf("step %d, %+v, pod %s priority %d nominated %q\n got  %s\n want %s", step, o, pod.Name, pod.Spec.Priority, pod.Nominated, show(got), show(&want.Preemption))
+			return
+		}
+	}
+	seen.columned += planner.Counters().Columned
+	seen.plain += planner.Counters().Plain
+}
+
+func (s *tally) add(p *decision.Preemption) {
+	s.plans++
+	s.debits += len(p.Debits)
+	switch p.Tried {
+	case decision.Nominated:
+		s.nominated++
+	case decision.WaitsFor:
+		s.waits++
+	}
+	if p.Violations > 0 {
+		s.violations++
+	}
+	if p.Clears {
+		s.clears++
+	}
+}
+
+func show(p *decision.Preemption) string {
+	var names []string
+	for _, v := range p.Victims {
+		names = append(names, v.Key())
+	}
+	q := *p
+	q.Victims = nil
+	return fmt.Sprintf("%s %s %+v", p.Tried, strings.Join(names, ","), q)
+}

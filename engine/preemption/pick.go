@@ -1,0 +1,140 @@
+package preemption
+
+import (
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// choose fills in the choice for a pod of the column's kind.
+func (pl *Planner) choose(c *column, pod *model.Pod, out *decision.Preemption) {
+	x := pl.stacks.index
+	ranks, _, _ := x.Ranks()
+	from := x.RankFrom(placement.TiesOf(pl.seed, pod.UID).Point())
+	most := 1
+	if pl.options.PreferMovable {
+		most = movableTies
+	}
+	tallied := &c.tally
+	if !c.kept {
+		pl.counts.Scanned++
+		tallied = pl.scan(c, pod, from, most)
+	} else {
+		pl.counts.Columned++
+		c.catchUp(&pl.lean)
+		own, moved := pl.ownNode(pod)
+		var before result
+		if moved { // its own nomination does not count for itself
+			before = c.of[own]
+			c.put(own, pl.lean.try(c.needs, pod, own), ranks)
+			defer func() { c.put(own, before, ranks) }()
+		}
+		pl.ties = c.tree.best(pl.ties[:0], from, most, c.of)
+	}
+	out.Counts = tallied.counts(c.needs)
+	if len(pl.ties) == 0 {
+		out.Tried, out.Clears = decision.NoneHelps, pod.Nominated != ""
+		return
+	}
+	id := pl.ties[0]
+	if len(pl.ties) > 1 {
+		id = pl.mostMovable(c.needs, pod)
+	}
+	r := pl.lean.try(c.needs, pod, id)
+	out.Tried, out.Node, out.Victims = decision.Nominated, pl.state.Node(id).Model.Name, pl.lean.ordered(id)
+	out.Violations, out.Candidates = int(r.cost.violations), tallied.kinds[helped]
+	if st := &pl.stacks.of[id]; st.covers != nil {
+		out.Debits = pl.stacks.books.account(st).Debits(out.Victims)
+	}
+}
+
+// ownNode is the node that holds room for the pod itself.
+func (pl *Planner) ownNode(pod *model.Pod) (cluster.NodeID, bool) {
+	if pod.Nominated == "" {
+		return 0, false
+	}
+	return pl.state.NodeID(pod.Nominated)
+}
+
+// scan tries all nodes and keeps the first of the lowest cost in ties, in their order.
+func (pl *Planner) scan(c *column, pod *model.Pod, from int32, most int) *tally {
+	_, byRank, _ := pl.stacks.index.Ranks()
+	c.tally = tally{}
+	pl.ties = pl.ties[:0]
+	var least cost
+	for i := range byRank {
+		at := int(from) + i
+		if at >= len(byRank) {
+			at -= len(byRank)
+		}
+		id := byRank[at]
+		if id < 0 {
+			continue
+		}
+		r := pl.lean.try(c.needs, pod, id)
+		c.tally.add(&r, 1)
+		if r.kind != helped {
+			continue
+		}
+		switch d := r.cost.compare(&least); {
+		case len(pl.ties) == 0 || d < 0:
+			least, pl.ties = r.cost, append(pl.ties[:0], id)
+		case d == 0 && len(pl.ties) < most:
+			pl.ties = append(pl.ties, id)
+		}
+	}
+	return &c.tally
+}
+
+// mostMovable is the first of the ties with the fewest victims that cannot move.
+func (pl *Planner) mostMovable(n *needs, pod *model.Pod) cluster.NodeID {
+	best, fewest := pl.ties[0], 1<<30
+	for _, id := range pl.ties {
+		pl.lean.try(n, pod, id)
+		stuck := 0
+		for _, v := range pl.lean.ordered(id) {
+			if bound(v) || !pl.movable(pod, id, v) {
+				stuck++
+			}
+		}
+		if stuck < fewest {
+			best, fewest = id, stuck
+		}
+		if stuck == 0 {
+			break
+		}
+	}
+	return best
+}
+
+// movable is movable for a pod that asks nothing of other nodes: if its victim does
+// not either, the other nodes are as they are now.
+func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *model.Pod) bool {
+	stand := replacement(pl.profile.Name(), victim)
+	if stand.Spec != victim.Spec {
+		stand.Spec = pl.ownSpec(victim.Spec, stand.Spec)
+	}
+	l, ok := pl.engine.Lone(stand)
+	if !ok || preemptor.Nominated != "" {
+		return movable(pl.state, pl.profile, preemptor, pl.state.Node(id).Model.Name, victim)
+	}
+	var s decision.Summary
+	pl.engine.Decide(stand, &s)
+	if s.Feasible > 0 && pl.lean.try(needsOf(l, stand), stand, id).kind == notNeeded {
+		s.Feasible--
+	}
+	return s.Feasible > 0
+}
+
+// ownSpec is the specification to use for one of another scheduler's, so that equal ones stay equal.
+func (pl *Planner) ownSpec(of, made *model.PodSpec) *model.PodSpec {
+	if known := pl.specs[of]; known != nil {
+		return known
+	}
+	if len(pl.specs) > 4096 {
+		clear(pl.specs)
+	}
+	pl.specs[of] = made
+	return made
+}

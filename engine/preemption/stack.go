@@ -1,0 +1,122 @@
+package preemption
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// stack is what preemption reads of a node, close together: its pods by
+// importance, with what they take, and who is nominated to it.
+type stack struct {
+	seats []seat
+	// covers are the budgets over each seat's pod, as indices of the books; nil when
+	// no pod here is under a budget.
+	covers [][]int32
+	ahead  []*model.Pod
+}
+
+// seat is a pod in a stack.
+type seat struct {
+	pod      *model.Pod
+	start    int64
+	cpu, mem int64
+	priority int32
+}
+
+// stacks are those of all nodes, kept up to date by the log of the cluster's index.
+type stacks struct {
+	state *cluster.State
+	index *cluster.Index
+	books *books
+	of    []stack // by NodeID
+	// phantoms is how many nominations are of phantoms, which count for some owners' pods alone.
+	phantoms int
+	pos      int64 // of the index's log
+	known    bool  // they were made at all
+
+	dirty dirtyLog
+}
+
+// sync looks again at the nodes that have changed. Everything is new when the log does
+// not reach back far enough.
+func (t *stacks) sync() {
+	entries, ok := t.index.Log(t.pos)
+	fresh := t.books.sync(t)
+	if !t.known || !ok || fresh {
+		t.known = true
+		t.dirty.reset(len(t.index.Rows))
+		t.books.clear()
+		t.phantoms = 0
+		for id := range t.of {
+			t.of[id] = stack{}
+		}
+		for _, id := range t.state.NodeIDs() {
+			t.look(id)
+		}
+	} else {
+		for i, id := range entries {
+			if t.index.IsLast(id, t.pos+int64(i)) {
+				t.look(id)
+				t.dirty.add(id)
+			}
+		}
+	}
+	t.pos = t.index.LogEnd()
+	t.books.settle(t)
+}
+
+// look makes a node's stack anew.
+func (t *stacks) look(id cluster.NodeID) {
+	for len(t.of) <= int(id) {
+		t.of = append(t.of, stack{})
+	}
+	st := &t.of[id]
+	t.books.leave(id, st)
+	t.countPhantoms(st, -1)
+	st.seats, st.covers, st.ahead = st.seats[:0], nil, nil
+	n := t.state.Node(id)
+	if n == nil {
+		return
+	}
+	st.ahead = t.state.Nominated(id)
+	t.countPhantoms(st, 1)
+	for _, p := range n.Pods {
+		r := &p.Spec.Requests
+		st.seats = append(st.seats, seat{p, startOf(p), r.MilliCPU, r.Memory, p.Spec.Priority})
+	}
+	slices.SortFunc(st.seats, func(a, b seat) int {
+		switch { // priority first, before anything is looked up
+		case a.priority != b.priority:
+			if a.priority > b.priority {
+				return -1
+			}
+			return 1
+		case a.start != b.start:
+			if a.start < b.start {
+				return -1
+			}
+			return 1
+		}
+		return byImportance(a.pod, b.pod)
+	})
+	t.books.enter(id, st)
+}
+
+// lower is the index of the first seat of lower priority; those from there on might leave.
+func (st *stack) lower(priority int32) int {
+	i := len(st.seats)
+	for i > 0 && st.seats[i-1].priority < priority {
+		i--
+	}
+	return i
+}
+
+func (t *stacks) countPhantoms(st *stack, sign int) {
+	for _, p := range st.ahead {
+		if p.Phantom {
+			t.phantoms += sign
+		}
+	}
+}
