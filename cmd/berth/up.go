@@ -128,6 +128,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 // rights it needs and no more. ca is the certificate that pods check the API
 // server by; at listener the scheduler tells about itself.
 func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, listener net.Listener, log *logs) error {
+	settings.scheduler.LeaderElection.Enabled = false // there is one
 	so := schedulerOptions(settings)
 	so.Config, so.Listener, so.Log = as(config, pki.Scheduler().Name), listener, log.slog
 	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })

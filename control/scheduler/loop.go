@@ -100,6 +100,9 @@ func (s *shell) await(ctx context.Context) error {
 			return s.stopped(ctx)
 		case <-ticker.C:
 			s.metrics.beat()
+			if s.o.DelayCache && !s.leads() {
+				continue
+			}
 			s.log.Warn("waiting for the first list of some kinds", "kinds", strings.Join(s.feed.Waiting(), ","))
 		case <-s.feed.Synced():
 			s.metrics.synced()

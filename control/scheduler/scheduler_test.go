@@ -70,10 +70,13 @@ func get(t *testing.T, client *fake.Clientset, name string) *corev1.Pod {
 }
 
 // start runs a scheduler until stop is called, which returns Run's error.
-func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Election) (s *shell, stop func() error) {
+func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Election, more ...func(*Options)) (s *shell, stop func() error) {
 	t.Helper()
 	o := DefaultOptions()
 	o.Election = e
+	for _, f := range more {
+		f(&o)
+	}
 	m, err := o.machine()
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +183,38 @@ func TestOneLeadsAndTheOtherTakesOver(t *testing.T) {
 		}
 		if err := stopSecond(); err != nil {
 			t.Errorf("the second ended with %v", err)
+		}
+	})
+}
+
+// TestNothingIsReadBeforeItLeads holds delayCacheUntilActive: a copy that waits for
+// its turn is ready, and asks the API for nothing.
+func TestNothingIsReadBeforeItLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, idle, leases := cluster("64"), cluster("64"), fake.NewClientset()
+		e1, e2 := DefaultElection(), DefaultElection()
+		e1.Identity, e2.Identity = "one", "two"
+		delay := func(o *Options) { o.DelayCache = true }
+		first, stopFirst := start(t, client, leases, &e1, delay)
+		time.Sleep(5 * time.Second)
+		second, stopSecond := start(t, idle, leases, &e2, delay)
+		create(t, client, "a", "1")
+		time.Sleep(time.Minute)
+		if get(t, client, "a").Spec.NodeName == "" || len(idle.Actions()) != 0 {
+			t.Errorf("the first does not lead, or the second asked for %v", idle.Actions())
+		}
+		if err := second.ready(); err != nil || first.ready() != nil || second.metrics.alive() != nil {
+			t.Errorf("the second is not ready: %v", err)
+		}
+		if err := stopFirst(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if len(idle.Actions()) == 0 || second.ready() != nil || !second.leads() {
+			t.Error("the second did not begin when it came to lead")
+		}
+		if err := stopSecond(); err != nil {
+			t.Error(err)
 		}
 	})
 }
