@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // PersistentVolume is what scheduling reads of a volume.
 type PersistentVolume struct {
@@ -142,7 +145,10 @@ type VolumeAttachment struct {
 // VolumePlan is what must happen to a pod's claims before it can be bound to a
 // node: free volumes are reserved, others are made for that node.
 type VolumePlan struct {
-	Node      string
+	Node string
+	// Within is how long the claims may take to be bound once that is asked for; the
+	// profile's bindTimeoutSeconds. 0: what is not bound then is given up.
+	Within    time.Duration
 	Bind      []ClaimVolume            // smallest claim first
 	Provision []*PersistentVolumeClaim // those that a node was chosen for before go first
 }

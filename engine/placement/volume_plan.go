@@ -51,7 +51,7 @@ func (a *attempt) obtain(pv *podVolumes, n *model.Node) (*model.VolumePlan, deci
 			return nil, decision.Reason{Why: decision.WhyNoVolumeToBind, Subject: claim.Name, Who: claim.Node}
 		}
 	}
-	plan := &model.VolumePlan{Node: n.Name, Provision: slices.Clone(pv.chosen)}
+	plan := &model.VolumePlan{Node: n.Name, Within: a.profile.cfg.VolumeBindLimit, Provision: slices.Clone(pv.chosen)}
 	for _, claim := range pv.waiting {
 		if v := a.volumeFor(claim, n, plan.Bind); v != nil {
 			plan.Bind = append(plan.Bind, model.ClaimVolume{Claim: claim, Volume: v})

@@ -73,7 +73,7 @@ func (f firstFit) Volumes(p *model.Pod, node string) (*model.VolumePlan, error) 
 			return nil, fmt.Errorf("no claim %s", c.Claim)
 		}
 		if !claim.Bound {
-			return &model.VolumePlan{Node: node, Provision: []*model.PersistentVolumeClaim{claim}}, nil
+			return &model.VolumePlan{Node: node, Within: 10 * time.Minute, Provision: []*model.PersistentVolumeClaim{claim}}, nil
 		}
 	}
 	return nil, nil

@@ -11,7 +11,7 @@ import (
 // volumes is taken from here on.
 func (m *Machine) prepare(now time.Time, a *attempt, pod *model.Pod, plan *model.VolumePlan) {
 	m.state.AssumeVolumes(pod, plan)
-	a.plan, a.until = plan, now.Add(m.cfg.PrepareTimeout)
+	a.plan, a.until = plan, now.Add(m.cfg.BindTimeout).Add(plan.Within)
 	m.preparing = append(m.preparing, a)
 	m.askPrepare(now, a, pod)
 }
@@ -26,6 +26,7 @@ func (m *Machine) askPrepare(now time.Time, a *attempt, pod *model.Pod) {
 func (m *Machine) wasPrepared(now time.Time, a *attempt, o Outcome) {
 	switch o.Result {
 	case Done:
+		a.until = now.Add(a.plan.Within)
 		m.await(a, prepared, 0, a.until)
 		m.ripen(now, a)
 	case Unknown:
@@ -43,7 +44,7 @@ func (m *Machine) prepareAgain(now time.Time, a *attempt) {
 		m.askPrepare(now, a, m.state.Pod(a.uid))
 		return
 	}
-	m.undo(now, a, "the volumes for node \""+a.node+"\" were not bound within "+m.cfg.PrepareTimeout.String())
+	m.undo(now, a, "the volumes for node \""+a.node+"\" were not bound within "+a.plan.Within.String())
 }
 
 // ripen binds an attempt whose volumes are bound, and ends one that waits in vain.
