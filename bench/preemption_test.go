@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+)
+
+// full is a cluster of n equal nodes, each full of four pods of low priority that
+// started at different times.
+func full(n int) *cluster.State {
+	s := cluster.New()
+	r := rand.New(rand.NewPCG(3, 4))
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Requests{MilliCPU: 1000, Memory: 1 << 30}}
+	spec.Scoring = spec.Requests
+	for i := range n {
+		name := fmt.Sprintf("node-%05d", i)
+		s.UpsertNode(&model.Node{Name: name, Pods: 110, Allocatable: model.Requests{MilliCPU: 4000, Memory: 8 << 30},
+			Labels: model.LabelsOf(map[string]string{hostKey: name, zoneKey: string(rune('a' + i%3))})})
+		for k := range 4 {
+			s.UpsertPod(&model.Pod{Namespace: "default", Name: fmt.Sprintf("low-%d-%d", i, k), UID: fmt.Sprintf("low-%d-%d", i, k), NodeName: name,
+				Labels: model.LabelsOf(map[string]string{"app": "low"}), Spec: spec, Phase: model.Running, Ready: true,
+				Started: time.Unix(1767225600+int64(r.IntN(100000)), 0)})
+		}
+	}
+	return s
+}
+
+// BenchmarkPreemption measures what it takes to find out who must leave, on a full
+// cluster: by the plain path; for equal preemptors; and for preemptors of a size each.
+// The victims leave and the preemptor comes, outside of the measured time. us/op is the plan
+// alone.
+func BenchmarkPreemption(b *testing.B) {
+	for _, nodes := range []int{500, 5000, 50000} {
+		for _, way := range []string{"plain", "equal", "random sizes"} {
+			b.Run(fmt.Sprintf("%s/%d nodes", way, nodes), func(b *testing.B) { preempt(b, nodes, way) })
+		}
+	}
+}
+
+// recent is how many preemptors stay before they leave and their victims come back.
+const recent = 100
+
+// preempting is one run.
+type preempting struct {
+	state   *cluster.State
+	profile *placement.Profile
+	engine  *placement.Engine
+	planner *preemption.Planner
+	gone    [][]*model.Pod // by turns: the preemptor and its victims
+	spent   time.Duration
+	allocs  uint64
+}
+
+func preempt(b *testing.B, nodes int, way string) {
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := full(nodes)
+	run := &preempting{state: s, profile: p, engine: placement.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
+		gone: make([][]*model.Pod, recent)}
+	r := rand.New(rand.NewPCG(1, 1))
+	spec := important(1000, 1<<30)
+	for i := range b.N {
+		if way == "random sizes" {
+			spec = important(int64(1+r.IntN(4000)), int64(1+r.IntN(8192))<<20)
+		}
+		run.turn(b, i, way, spec)
+	}
+	b.ReportMetric(float64(run.spent.Nanoseconds())/1000/float64(b.N), "us/plan")
+	b.ReportMetric(float64(run.allocs)/float64((b.N+63)/64), "allocs/plan")
+}
+
+func important(cpu, memory int64) *model.PodSpec {
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: 1000, Requests: model.Requests{MilliCPU: cpu, Memory: memory}}
+	spec.Scoring = spec.Requests
+	return spec
+}
+
+// turn lets one pod make room for itself, and one that did so a while ago leave.
+func (run *preempting) turn(b *testing.B, i int, way string, spec *model.PodSpec) {
+	s := run.state
+	for k, p := range run.gone[i%recent] {
+		if k == 0 {
+			s.RemovePod(p.UID)
+			continue
+		}
+		back := *p
+		back.Name = fmt.Sprintf("low-again-%d-%d", i, k)
+		back.UID = back.Name
+		s.UpsertPod(&back)
+	}
+	pod := &model.Pod{Namespace: "default", Name: fmt.Sprintf("high-%d", i), UID: fmt.Sprintf("high-%d", i), Spec: spec}
+	s.UpsertPod(pod)
+	var sum decision.Summary
+	if run.engine.Decide(pod, &sum); sum.Outcome != decision.Infeasible {
+		run.gone[i%recent] = []*model.Pod{run.bind(b, pod, sum.Choice)}
+		return
+	}
+	plan := run.plan(i%64 == 0, way, pod, &sum)
+	if plan.Tried != decision.Nominated {
+		b.Fatalf("pod %d: %s", i, plan.Tried)
+	}
+	for _, v := range plan.Victims {
+		s.RemovePod(v.UID)
+	}
+	run.gone[i%recent] = append([]*model.Pod{run.bind(b, pod, plan.Node)}, plan.Victims...)
+}
+
+func (run *preempting) bind(b *testing.B, pod *model.Pod, node string) *model.Pod {
+	bound := *pod
+	bound.NodeName, bound.Phase, bound.Started = node, model.Running, time.Unix(1767325600, 0)
+	run.state.UpsertPod(&bound)
+	return &bound
+}
+
+func (run *preempting) plan(count bool, way string, pod *model.Pod, sum *decision.Summary) (plan *decision.Preemption) {
+	var before, after runtime.MemStats
+	if count {
+		runtime.ReadMemStats(&before)
+	}
+	start := time.Now()
+	if way == "plain" {
+		plan = &preemption.Evaluate(run.state, run.profile, 1, preemption.Defaults(), pod, placement.Evaluate(run.state, run.profile, 1, pod)).Preemption
+	} else {
+		plan = run.planner.Plan(pod, sum)
+	}
+	run.spent += time.Since(start)
+	if count {
+		runtime.ReadMemStats(&after)
+		run.allocs += after.Mallocs - before.Mallocs
+	}
+	return plan
+}
