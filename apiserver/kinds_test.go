@@ -44,6 +44,7 @@ var content = map[string]string{
 	"CSIStorageCapacity":    `{"storageClassName":"s"}`,
 	"VolumeAttachment":      `{"spec":{"attacher":"example.com","nodeName":"n","source":{"persistentVolumeName":"v"}}}`,
 	"PriorityClass":         `{"value":5}`,
+	"Hold":                  `{"spec":{"type":"Avoid","owner":{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"u"},"node":"n1","cause":"Pressure","until":"2030-01-01T00:00:00Z"}}`,
 	"RuntimeClass":          `{"handler":"h"}`,
 	"ResourceClaim":         `{"spec":{}}`,
 	"ResourceClaimTemplate": `{"spec":{"spec":{}}}`,

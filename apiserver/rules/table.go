@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/berthproject/berth/api/v1alpha1"
 )
 
 // Hooks are one kind's rules in the form in which the table of kinds takes them.
@@ -157,6 +159,8 @@ func workloadHooks(kind schema.GroupKind) (Hooks, bool) {
 
 func otherHooks(kind schema.GroupKind) (Hooks, bool) {
 	switch kind {
+	case v1alpha1.GroupVersion.WithKind("Hold").GroupKind():
+		return typed[*v1alpha1.Hold]{Default: DefaultHold, Validate: ValidateHold, ValidateUpdate: ValidateHoldUpdate}.hooks()
 	case schedulingv1.SchemeGroupVersion.WithKind("PriorityClass").GroupKind():
 		return typed[*schedulingv1.PriorityClass]{Default: DefaultPriorityClass, Validate: ValidatePriorityClass, ValidateUpdate: ValidatePriorityClassUpdate}.hooks()
 	case policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget").GroupKind():

@@ -37,15 +37,24 @@ type Options struct {
 
 var _ generic.RESTOptionsGetter = Options{}
 
+// mediaType is how objects are stored: as protobuf, but for types that have none, such as
+// Berth's own.
+func mediaType(example runtime.Object) string {
+	if _, ok := example.(interface{ Marshal() ([]byte, error) }); ok {
+		return runtime.ContentTypeProtobuf
+	}
+	return runtime.ContentTypeJSON
+}
+
 // GetRESTOptions is called once for each resource that is stored.
-func (o Options) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
+func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	versions := o.Scheme.PrioritizedVersionsForGroup(resource.Group)
 	if len(versions) == 0 {
 		return generic.RESTOptions{}, fmt.Errorf("no version of group %q is registered", resource.Group)
 	}
 	cfg := storagebackend.NewDefaultConfig(prefix, nil)
 	codec, versioner, err := serverstorage.NewStorageCodec(serverstorage.StorageCodecConfig{
-		StorageMediaType:  runtime.ContentTypeProtobuf,
+		StorageMediaType:  mediaType(example),
 		StorageSerializer: o.Codecs,
 		StorageVersion:    versions[0],
 		MemoryVersion:     schema.GroupVersion{Group: resource.Group, Version: runtime.APIVersionInternal},

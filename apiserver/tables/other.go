@@ -13,10 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berthproject/berth/api/v1alpha1"
 )
 
 func otherTable(resource schema.GroupResource) (Table, bool) {
 	switch resource {
+	case v1alpha1.GroupVersion.WithResource(v1alpha1.Holds).GroupResource():
+		return of(holdRow, holdColumns()...)
 	case schedulingv1.Resource("priorityclasses"):
 		return of(func(pc *schedulingv1.PriorityClass) []any {
 			return []any{pc.Name, int64(pc.Value), pc.GlobalDefault, age(&pc.ObjectMeta), string(deref(pc.PreemptionPolicy, ""))}

@@ -19,6 +19,7 @@ var ranks = map[string]int{
 	"feed":              5,
 	"explain":           5,
 	"conformance":       5,
+	"api":               4,
 	"internal/intake":   4,
 	"internal/config":   4,
 	"internal/clock":    4,
@@ -48,6 +49,7 @@ var sideways = map[[2]string]string{
 	{"engine/placement", "engine/cluster"}: "rules judge what is where",
 	{"engine/queue", "engine/placement"}:   "which changes undo a rule's verdict",
 	{"internal/config", "internal/intake"}: "addedAffinity and default constraints are compiled as a pod's",
+	{"internal/intake", "api"}:             "Holds are compiled as all other objects are",
 	{"actuate", "explain"}:                 "the event's text is an explanation",
 	{"conformance", "explain"}:             "messages are compared, too",
 }

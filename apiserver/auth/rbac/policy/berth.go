@@ -13,7 +13,8 @@ func berth() map[string][]rbacv1.PolicyRule {
 			allow(read, apps, "replicasets", "statefulsets", "daemonsets", "deployments"),
 			allow(read, policyGroup, "poddisruptionbudgets"),
 			allow(read, scheduling, "priorityclasses"),
-			allow(read, storage, "storageclasses", "csinodes")),
+			allow(read, storage, "storageclasses", "csinodes"),
+			allow(readWrite, berthGroup, "holds")),
 		// One process that plays many nodes, so the node authorizer cannot bound it.
 		"system:berth:simulated-nodes": {
 			events(),
@@ -35,11 +36,13 @@ func berth() map[string][]rbacv1.PolicyRule {
 			allow(read, storage, "storageclasses"),
 		},
 		// What Berth's scheduler does beyond kube-scheduler, and its own Lease: it reads
-		// classes, and books the victims of preemption in their disruption budgets.
+		// classes and holds, and books the victims of preemption in their disruption budgets.
 		"system:berth:scheduler": append(leader("berth-scheduler"),
 			allow(read, scheduling, "priorityclasses"),
+			allow(read, berthGroup, "holds"),
 			allow("update", policyGroup, "poddisruptionbudgets/status")),
-		// The Lease of Berth's loops, and what drains and evictions need.
-		"system:berth:controllers": append(leader("berth-controller"), allow("create", core, "pods/eviction")),
+		// The Lease of Berth's loops, and what drains and evictions need; what was driven
+		// out of a node is held off it.
+		"system:berth:controllers": append(leader("berth-controller"), allow("create", core, "pods/eviction"), allow(readWrite, berthGroup, "holds")),
 	}
 }

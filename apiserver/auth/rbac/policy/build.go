@@ -22,6 +22,7 @@ const (
 	networking     = "networking.k8s.io"
 	nodeGroup      = "node.k8s.io"
 	policyGroup    = "policy"
+	berthGroup     = "berth.dev"
 	rbacGroup      = "rbac.authorization.k8s.io"
 	resource       = "resource.k8s.io"
 	scheduling     = "scheduling.k8s.io"

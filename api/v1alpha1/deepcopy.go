@@ -1,0 +1,44 @@
+package v1alpha1
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// DeepCopyInto copies all of the hold.
+func (h *Hold) DeepCopyInto(out *Hold) {
+	*out = *h
+	h.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	h.Spec.Until.DeepCopyInto(&out.Spec.Until)
+	if h.Spec.Victim != nil {
+		v := *h.Spec.Victim
+		v.Requests = h.Spec.Victim.Requests.DeepCopy()
+		v.Labels, v.HostPorts = maps.Clone(v.Labels), slices.Clone(v.HostPorts)
+		out.Spec.Victim = &v
+	}
+}
+
+// DeepCopy copies all of the hold.
+func (h *Hold) DeepCopy() *Hold {
+	out := &Hold{}
+	h.DeepCopyInto(out)
+	return out
+}
+
+// DeepCopyObject copies all of the hold.
+func (h *Hold) DeepCopyObject() runtime.Object { return h.DeepCopy() }
+
+// DeepCopyObject copies all of the list.
+func (l *HoldList) DeepCopyObject() runtime.Object {
+	out := *l
+	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	if l.Items != nil {
+		out.Items = make([]Hold, len(l.Items))
+		for i := range l.Items {
+			l.Items[i].DeepCopyInto(&out.Items[i])
+		}
+	}
+	return &out
+}
