@@ -4,10 +4,10 @@ SHELL = bash
 GO ?= go
 SHELLS = ./actuate/... ./agent/... ./control/... ./feed/... ./load/...
 
-.PHONY: help build test vet race check bench soak fuzz-parity fmt
+.PHONY: help build test vet race check bench soak fuzz-parity bench-parity e2e-kube fmt
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the binary, ./berth
 	$(GO) build -o berth ./cmd/berth
@@ -37,6 +37,13 @@ fuzz-parity: ## N random cases from SEED: Berth's answers beside the real kube-s
 	dir=$$(mktemp -d) && \
 	(cd parity && CGO_ENABLED=0 $(GO) run ./kube -n $(N) -seed $(SEED) -o $$dir) && \
 	CGO_ENABLED=0 $(GO) test ./conformance -count 1 -v -run 'TestScheduling(Messages)?$$' -args -vectors $$dir && rm -r $$dir
+
+ARGS ?=
+bench-parity: ## Berth beside the real kube-scheduler, in process and end to end; takes half an hour (ARGS=-quick: a smoke test, ARGS=-help: choices)
+	cd parity && CGO_ENABLED=0 $(GO) run ./run $(ARGS)
+
+e2e-kube: ## berth scheduler on the real kube-apiserver and etcd: 1,000 pods of all shapes (the first build takes minutes)
+	cd parity && CGO_ENABLED=0 $(GO) run ./cluster $(ARGS)
 
 fmt: ## gofmt all files
 	gofmt -w $$(git ls-files '*.go')

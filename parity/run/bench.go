@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/berthproject/berth/parity/process"
 	"github.com/berthproject/berth/parity/work"
 )
 
@@ -27,15 +28,11 @@ type bench struct {
 	o   *options
 	ctx context.Context
 	dir string // of works and logs; goes at the end
-	bin string // of what is built; stays, so that it is not linked again
 	pin []string
 }
 
 func newBench(ctx context.Context, o *options) (*bench, error) {
-	b := &bench{o: o, ctx: ctx, bin: filepath.Join(os.TempDir(), fmt.Sprintf("berth-parity-%d", os.Getuid()))}
-	if err := os.MkdirAll(b.bin, 0o700); err != nil {
-		return nil, err
-	}
+	b := &bench{o: o, ctx: ctx}
 	var err error
 	if b.dir, err = os.MkdirTemp("", "berth-parity-"); err != nil {
 		return nil, err
@@ -59,17 +56,6 @@ func load() string {
 	return strings.Join(strings.Fields(string(raw))[:min(3, len(strings.Fields(string(raw))))], " ")
 }
 
-// build makes a command and returns where it is.
-func (b *bench) build(dir, pkg, name string) (string, error) {
-	to := filepath.Join(b.bin, name)
-	cmd := exec.CommandContext(b.ctx, "go", "build", "-ldflags=-s -w", "-o", to, pkg)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
-	}
-	return to, nil
-}
-
 // command is a pinned process.
 func (b *bench) command(args ...string) *exec.Cmd {
 	args = append(append([]string{}, b.pin...), args...)
@@ -81,11 +67,11 @@ func (b *bench) command(args ...string) *exec.Cmd {
 
 // sides builds the two in-process commands.
 func (b *bench) sides() (map[string]string, error) {
-	peer, err := b.build(".", "./peer", "peer")
+	peer, err := process.Build(b.ctx, ".", "./peer", "peer")
 	if err != nil {
 		return nil, err
 	}
-	own, err := b.build(b.o.berth, "./bench/inprocess", "inprocess")
+	own, err := process.Build(b.ctx, b.o.berth, "./bench/inprocess", "inprocess")
 	return map[string]string{kube: peer, berth: own}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berthproject/berth/parity/process"
 	"github.com/berthproject/berth/parity/work"
 )
 
@@ -30,10 +31,10 @@ func (a *arrival) speed() float64 { return float64(a.pods) / a.seconds }
 func (b *bench) endToEnd() error {
 	commands := map[string]string{}
 	var err error
-	if commands[kube], err = b.build(".", "k8s.io/kubernetes/cmd/kube-scheduler", "kube-scheduler"); err != nil {
+	if commands[kube], err = process.Build(b.ctx, ".", "k8s.io/kubernetes/cmd/kube-scheduler", "kube-scheduler"); err != nil {
 		return err
 	}
-	if commands[berth], err = b.build(b.o.berth, "./cmd/berth", "berth"); err != nil {
+	if commands[berth], err = process.Build(b.ctx, b.o.berth, "./cmd/berth", "berth"); err != nil {
 		return err
 	}
 	sizes := []int{1000, 5000}
@@ -100,7 +101,7 @@ func (b *bench) against(commands map[string]string, who string, w *work.Work) (*
 	if err != nil {
 		return nil, err
 	}
-	defer s.stop()
+	defer s.Stop()
 	if err := furnish(b.ctx, s.client, w); err != nil {
 		return nil, err
 	}
@@ -116,8 +117,8 @@ func (b *bench) against(commands map[string]string, who string, w *work.Work) (*
 		if err != nil {
 			return nil, err
 		}
-		defer p.stop()
-		pid = p.cmd.Process.Pid
+		defer p.Stop()
+		pid = p.Pid()
 	}
 	return b.observe(s, w, pid)
 }
@@ -139,7 +140,7 @@ func (b *bench) observe(s *server, w *work.Work, pid int) (*arrival, error) {
 		return nil, err
 	}
 	a := &arrival{pods: len(w.Pods) - w.Warm}
-	own, servers := cpuOf(pid), cpuOf(s.cmd.Process.Pid)
+	own, servers := cpuOf(pid), cpuOf(s.Pid())
 	from := time.Now()
 	if err := b.create(s, w, w.Warm, len(w.Pods)); err != nil {
 		return nil, err
@@ -148,7 +149,7 @@ func (b *bench) observe(s *server, w *work.Work, pid int) (*arrival, error) {
 	if err := b.bound(f, a.pods, s); err != nil {
 		return nil, err
 	}
-	a.cpu, a.serverCPU = cpuOf(pid)-own, cpuOf(s.cmd.Process.Pid)-servers
+	a.cpu, a.serverCPU = cpuOf(pid)-own, cpuOf(s.Pid())-servers
 	if pid > 0 {
 		a.peak, _ = work.PeakRSS(fmt.Sprint(pid))
 	}
@@ -174,7 +175,7 @@ func (b *bench) bound(f *follower, pods int, s *server) error {
 	}
 	for from := time.Now(); f.count() < pods; time.Sleep(10 * time.Millisecond) {
 		if b.ctx.Err() != nil || time.Since(from) > patience {
-			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", f.count(), pods, len(f.seen), patience, s.tail())
+			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", f.count(), pods, len(f.seen), patience, s.Tail())
 		}
 	}
 	return nil

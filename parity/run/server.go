@@ -1,74 +1,22 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
-	"syscall"
-	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/berthproject/berth/parity/process"
 )
-
-// process is a command that runs until it is stopped.
-type process struct {
-	cmd  *exec.Cmd
-	done chan struct{}
-	mu   sync.Mutex
-	said bytes.Buffer
-}
-
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.said.Write(b)
-}
-
-func (p *process) text() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.said.String()
-}
-
-// tail is the end of what the process said.
-func (p *process) tail() string {
-	t := p.text()
-	return t[max(0, len(t)-2000):]
-}
-
-func start(cmd *exec.Cmd) (*process, error) {
-	p := &process{cmd: cmd, done: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = p, p
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		_ = cmd.Wait()
-		close(p.done)
-	}()
-	return p, nil
-}
-
-func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-p.done:
-	case <-time.After(10 * time.Second):
-		_ = p.cmd.Process.Kill()
-		<-p.done
-	}
-}
 
 // server is a `berth server` of its own, on an empty data directory.
 type server struct {
-	*process
+	*process.Process
 	dir    string
 	berth  string
 	client kubernetes.Interface
@@ -83,20 +31,16 @@ func (b *bench) serve(berth string) (*server, error) {
 	// Nodes are objects without agents here: they are to be ready from the start.
 	cmd := b.command(berth, "server", "--data-dir", dir, "--listen", "127.0.0.1:0",
 		"--disable-admission-plugins", "TaintNodesByCondition,ServiceAccount")
-	p, err := start(cmd)
+	p, err := process.Start(cmd)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{process: p, dir: dir, berth: berth}
-	for from := time.Now(); !strings.Contains(p.text(), "ready at"); time.Sleep(50 * time.Millisecond) {
-		if b.ctx.Err() != nil || time.Since(from) > time.Minute {
-			p.stop()
-			return nil, fmt.Errorf("berth server is not ready after a minute: %s", p.tail())
-		}
+	s := &server{Process: p, dir: dir, berth: berth}
+	if err = p.Await(b.ctx, func() bool { return p.Says("ready at") }); err == nil {
+		s.client, err = clientOf(filepath.Join(dir, "kubeconfig"))
 	}
-	s.client, err = clientOf(filepath.Join(dir, "kubeconfig"))
 	if err != nil {
-		p.stop()
+		p.Stop()
 	}
 	return s, err
 }
@@ -135,17 +79,17 @@ leaderElection: {leaderElect: false}
 `
 
 // schedule starts one of the schedulers.
-func (b *bench) schedule(side string, s *server, commands map[string]string) (*process, error) {
+func (b *bench) schedule(side string, s *server, commands map[string]string) (*process.Process, error) {
 	credential, err := s.credential(b.ctx)
 	if err != nil {
 		return nil, err
 	}
 	if side == berth {
-		return start(b.command(commands[berth], "scheduler", "--kubeconfig", credential, "--leader-elect=false"))
+		return process.Start(b.command(commands[berth], "scheduler", "--kubeconfig", credential, "--leader-elect=false"))
 	}
 	file := filepath.Join(s.dir, "scheduler.yaml")
 	if err := os.WriteFile(file, fmt.Appendf(nil, schedulerConfig, credential), 0o600); err != nil {
 		return nil, err
 	}
-	return start(b.command(commands[kube], "--config", file, "--secure-port", "0"))
+	return process.Start(b.command(commands[kube], "--config", file, "--secure-port", "0"))
 }

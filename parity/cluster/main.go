@@ -1,0 +1,116 @@
+// Command cluster checks Berth on a real kube-apiserver; see doc.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/berthproject/berth/parity/process"
+)
+
+func main() {
+	berth := flag.String("berth", "..", "folder of Berth's module")
+	patience := flag.Duration("patience", 3*time.Minute, "how long to wait until all pods are placed or refused")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *berth, *patience); err != nil {
+		fmt.Fprintln(os.Stderr, "cluster:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, module string, patience time.Duration) error {
+	dir, err := os.MkdirTemp("", "berth-cluster-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	berth, err := process.Build(ctx, module, "./cmd/berth", "berth")
+	if err != nil {
+		return err
+	}
+	c, err := up(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	version, err := c.client.Discovery().ServerVersion()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("kube-apiserver %s (module k8s.io/kubernetes v1.36.3) at %s\n", version.GitVersion, c.address)
+	deployed, err := c.deploy(ctx, filepath.Join(module, "deploy", "scheduler.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := c.furnish(ctx); err != nil {
+		return err
+	}
+	played := c.play(ctx)
+	p, err := c.schedule(ctx, berth, deployed)
+	if err != nil {
+		return err
+	}
+	from := time.Now()
+	if err := c.fill(ctx, patience); err != nil {
+		return errors.Join(err, fmt.Errorf("the scheduler said: %s", p.Tail()))
+	}
+	fmt.Printf("%d nodes; the pods were placed or refused %v after the first was made\n", nodes+fullNodes, time.Since(from).Round(10*time.Millisecond))
+	admin, err := c.kubeconfig("admin", &api.AuthInfo{ClientCertificate: c.authority.file("admin.crt"), ClientKey: c.authority.file("admin.key")})
+	if err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Second) // events are written after what they tell
+	found := &findings{}
+	if err := c.check(ctx, found, played); err != nil {
+		return err
+	}
+	explained(ctx, found, berth, admin, c.authority.file("config.yaml"))
+	if p.Says("forbidden") || p.Ended() {
+		found.fault("the scheduler said: %s", p.Tail())
+	}
+	return found.print()
+}
+
+// fill lets the pods arrive and waits until each is placed or refused.
+func (c *cluster) fill(ctx context.Context, patience time.Duration) error {
+	for _, first := range []bool{true, false} {
+		for _, g := range groups() {
+			if g.first != first {
+				continue
+			}
+			for i := range g.count {
+				if _, err := c.client.CoreV1().Pods("default").Create(ctx, g.pod(i), metav1.CreateOptions{}); err != nil {
+					return err
+				}
+			}
+		}
+		if err := c.settle(ctx, first, patience); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle waits for the pods of the first groups, or of all.
+func (c *cluster) settle(ctx context.Context, first bool, patience time.Duration) error {
+	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		waiting, err := c.waiting(ctx, first)
+		if err != nil || len(waiting) == 0 {
+			return err
+		}
+		if time.Since(from) > patience {
+			return fmt.Errorf("after %v neither placed nor refused as they should be: %d pods, as %s", patience, len(waiting), waiting[0])
+		}
+	}
+}

@@ -1,0 +1,115 @@
+// Package process builds commands and runs them beside the one that measures or
+// checks: what they say is kept, and none outlives its owner if that ends in order.
+package process
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is a command that runs until it is stopped.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+// Start starts a command and keeps what it writes.
+func Start(cmd *exec.Cmd) (*Process, error) {
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = p, p
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Write keeps what the process says.
+func (p *Process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.said.Write(b)
+}
+
+// Says tells whether the process has said something.
+func (p *Process) Says(words string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Contains(p.said.String(), words)
+}
+
+// Tail is the end of what it said.
+func (p *Process) Tail() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.said.String()
+	return t[max(0, len(t)-3000):]
+}
+
+// Pid is the process's number.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Ended tells whether the process has ended by itself.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Await waits until ready says so, the process ends, or a minute has passed.
+func (p *Process) Await(ctx context.Context, ready func() bool) error {
+	for from := time.Now(); !ready(); time.Sleep(50 * time.Millisecond) {
+		if p.Ended() || ctx.Err() != nil || time.Since(from) > time.Minute {
+			return fmt.Errorf("%s is not ready after %v: %s", filepath.Base(p.cmd.Path), time.Since(from).Round(time.Second), p.Tail())
+		}
+	}
+	return nil
+}
+
+// Stop asks the process to end, and after 10 s makes it.
+func (p *Process) Stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// Bin is a folder for what is built. It stays, so that nothing is linked again in vain.
+func Bin() (string, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("berth-parity-%d", os.Getuid()))
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// Build makes a command of a package, as seen from a module's folder, and returns where it is.
+func Build(ctx context.Context, module, pkg, name string) (string, error) {
+	bin, err := Bin()
+	if err != nil {
+		return "", err
+	}
+	to := filepath.Join(bin, name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", to, pkg)
+	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+	}
+	return to, nil
+}
