@@ -140,10 +140,14 @@ func (q *Queue) Fail(now time.Time, uid string) {
 // A gated pod stays where it is.
 func (q *Queue) Activate(now time.Time, uid string) {
 	e, ok := q.pods[uid]
-	if !ok || e.pool != Unschedulable && e.pool != Backoff && e.pool != Errors {
+	if !ok || e.pool != Active && e.pool != Unschedulable && e.pool != Backoff && e.pool != Errors {
 		return
 	}
 	q.now = now
+	if e.pool == Active { // as a probe it may be lulled; from now on it is tried for itself
+		q.pass(e)
+		return
+	}
 	q.take(e)
 	q.pass(e)
 	q.put(e, Active, ForceActivate)

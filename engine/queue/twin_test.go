@@ -236,7 +236,7 @@ func (t *twin) grant(uid string) {
 }
 
 func (t *twin) activate(now time.Time, uid string) {
-	if r := t.find(uid); r != nil && (r.place == Unschedulable || r.place == Backoff || r.place == Errors) {
+	if r := t.find(uid); r != nil && (r.place == Active || r.place == Unschedulable || r.place == Backoff || r.place == Errors) {
 		t.now = now
 		r.place, r.crowd = Active, nil
 		t.speakNoMore(r)
