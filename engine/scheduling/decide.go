@@ -24,23 +24,33 @@ func (m *Machine) decide(now time.Time) bool {
 		m.hold(now, pod, v)
 		return true
 	}
+	if sv, ok := placer.(Surveyor); ok && m.profiles[pod.Spec.SchedulerName].asks(pod) {
+		m.survey(now, a, pod, sv)
+		return true
+	}
 	s := m.summary
 	*s = decision.Summary{Counts: s.Counts[:0]}
 	placer.Decide(pod, s)
-	switch s.Outcome {
-	case decision.Scheduled:
+	if s.Outcome == decision.Scheduled {
 		m.place(now, a, pod, s.Choice)
+		return true
+	}
+	m.summary = &decision.Summary{} // this one is given away
+	m.conclude(now, a, pod, s)
+	return true
+}
+
+// conclude ends an attempt that found no node.
+func (m *Machine) conclude(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary) {
+	switch s.Outcome {
 	case decision.Infeasible:
-		m.summary = &decision.Summary{} // this one is given away
 		m.infeasible(now, a, pod, s)
 	case decision.Gated:
 		m.hold(now, pod, s.Verdict)
 	default:
 		m.queue.Fail(now, a.UID)
-		m.summary = &decision.Summary{}
 		m.reject(pod, a.Number, s)
 	}
-	return true
 }
 
 // place assumes the pod on its node and asks for the bind, or first for its volumes.

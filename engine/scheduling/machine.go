@@ -24,12 +24,6 @@ type Placer interface {
 	Volumes(pod *model.Pod, node string) (*model.VolumePlan, error)
 }
 
-// Profile is a scheduler name with its way to decide.
-type Profile struct {
-	Name string
-	New  func(*cluster.State) Placer
-}
-
 // Config is the machine's policy.
 type Config struct {
 	Profiles []Profile // names are unique
@@ -39,7 +33,7 @@ type Config struct {
 	Confirm     time.Duration // a bound pod not seen on its node is looked at after this
 	LookAgain   time.Duration // what had no answer is asked again after this
 
-	PrepareTimeout time.Duration // a pod whose volumes are not bound within this is given up
+	AskTimeout     time.Duration // extenders that have not answered within this have failed
 	VictimsTimeout time.Duration // a pod whose victims are not gone within this chooses anew
 
 	// AuditEvery is how often one waiting pod, in turn, is checked to have no node
@@ -53,17 +47,18 @@ func DefaultConfig() Config {
 	q := queue.DefaultConfig()
 	q.Cares = placement.Cares
 	return Config{Queue: q, BindTimeout: 2 * time.Minute, Confirm: 30 * time.Second, LookAgain: 5 * time.Second,
-		PrepareTimeout: 10 * time.Minute, VictimsTimeout: 10 * time.Minute}
+		AskTimeout: 2 * time.Minute, VictimsTimeout: 10 * time.Minute, AuditEvery: 30 * time.Second}
 }
 
 // Machine is the scheduling machine. It is a plain value of its owner: one
 // caller at a time.
 type Machine struct {
-	cfg     Config
-	state   *cluster.State
-	queue   *queue.Queue
-	grouped uint64            // the version of what makes waiting pods equal
-	placers map[string]Placer // by profile name
+	cfg      Config
+	state    *cluster.State
+	queue    *queue.Queue
+	grouped  uint64              // the version of what makes waiting pods equal
+	placers  map[string]Placer   // by profile name
+	profiles map[string]*Profile // by name
 
 	nextID    uint64
 	byEffect  map[uint64]*attempt // by the id of the effect that is awaited
@@ -87,12 +82,12 @@ type Machine struct {
 
 // New makes a machine that knows of nothing yet.
 func New(cfg Config) *Machine {
-	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{},
+	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{}, profiles: map[string]*Profile{},
 		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{},
 		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]*leaving{},
 		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: &decision.Summary{}}
 	for _, p := range cfg.Profiles {
-		m.placers[p.Name] = p.New(m.state)
+		m.placers[p.Name], m.profiles[p.Name] = p.New(m.state), &p
 	}
 	cfg.Queue.Kind = m.kind
 	m.queue = queue.New(cfg.Queue)

@@ -13,7 +13,14 @@ import (
 // infeasible gives a pod back to the queue that no node can take, after a look at
 // whether the leaving of others would make room.
 func (m *Machine) infeasible(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary) {
-	s.Preemption = m.plan(pod, s)
+	placer := m.placers[pod.Spec.SchedulerName]
+	if sv, ok := placer.(Surveyor); ok && m.profiles[pod.Spec.SchedulerName].asksVictims(pod) {
+		m.surveyed(now, a, pod, sv, sv.Survey(pod))
+		return
+	}
+	if s.Preemption = m.unfinished(pod); s.Preemption == nil {
+		s.Preemption = placer.Preempt(pod, s)
+	}
 	m.rejected(now, a, pod, s)
 }
 
@@ -41,22 +48,12 @@ func (m *Machine) rejected(now time.Time, a queue.Attempt, pod *model.Pod, s *de
 	}
 }
 
-// plan chooses whom to drive out for a pod; nil when preemption is not for it.
-func (m *Machine) plan(pod *model.Pod, s *decision.Summary) *decision.Preemption {
-	if m.nominees[pod.UID] == nil {
-		if p := m.unfinished(pod); p != nil {
-			return p
-		}
-	}
-	return m.placers[pod.Spec.SchedulerName].Preempt(pod, s)
-}
-
 // unfinished is the choice that another process made for a pod and did not carry out to its
 // end: victims are marked, which happens to all of them before the first is deleted, and
 // after the budgets were debited.
 func (m *Machine) unfinished(pod *model.Pod) *decision.Preemption {
 	id, ok := m.state.NodeID(pod.Nominated)
-	if !ok || pod.Spec.NeverPreempts {
+	if !ok || pod.Spec.NeverPreempts || m.nominees[pod.UID] != nil {
 		return nil
 	}
 	p := &decision.Preemption{Tried: decision.Nominated, Node: pod.Nominated, Candidates: 1, Nodes: m.state.NumNodes()}

@@ -40,6 +40,24 @@ func (s *tale) step(want string, events ...Event) {
 			got = append(got, "look:"+e.Pod.Name)
 		case Reject:
 			got = append(got, "reject:"+e.Pod.Name+":"+e.Summary.Outcome.String())
+		case Ask:
+			var nodes []string
+			for _, n := range e.Nodes {
+				nodes = append(nodes, n.Node)
+			}
+			got = append(got, "ask:"+e.Pod.Name+":"+strings.Join(nodes, ","))
+		case AskVictims:
+			var nodes []string
+			for _, c := range e.Candidates {
+				nodes = append(nodes, c.Node)
+			}
+			got = append(got, "askvictims:"+e.Pod.Name+":"+strings.Join(nodes, ","))
+		case Preempt:
+			got = append(got, "preempt:"+e.Pod.Name+":"+e.Plan.Node)
+		case Unnominate:
+			got = append(got, "unnominate:"+e.Pod.Name)
+		case Prepare:
+			got = append(got, "prepare:"+e.Pod.Name+":"+e.Node)
 		case Hold:
 			got = append(got, "hold:"+e.Pod.Name+":"+e.Verdict.Rule.String())
 		}

@@ -1,0 +1,106 @@
+package scheduling
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// newAskTale has a node with one core and one with two, and extenders that want to be
+// asked about everything.
+func newAskTale(t *testing.T, victims bool) *tale {
+	t.Helper()
+	profile, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	always := func(*model.Pod) bool { return true }
+	p := Placed(profile, 1, 0)
+	p.Asked = always
+	if victims {
+		p.Asked, p.AskedForVictims = nil, always
+	}
+	cfg := DefaultConfig()
+	cfg.Profiles = []Profile{p}
+	s := &tale{t: t, m: New(cfg), now: t0}
+	for i, name := range []string{"n1", "n2"} {
+		s.step("", Upsert{&model.Node{Name: name, UID: name, Pods: 10, Allocatable: model.Requests{MilliCPU: int64(1000 * (i + 1)), Memory: 1 << 30}}})
+	}
+	return s
+}
+
+// answers is the outcome of the last step's only effect.
+func (s *tale) answers(o Outcome) Outcome {
+	o.ID = s.last[0].EffectID()
+	return o
+}
+
+func TestExtendersPointsDecide(t *testing.T) {
+	s := newAskTale(t, false)
+	s.step("ask:a:n1,n2", Upsert{small("a", "")})
+	s.where("a", queue.InFlight)
+	s.step("bind:a:n1", s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n1", 1000}, {"n2", 0}}}}))
+}
+
+func TestNodeThatFilledUpMeanwhileIsNotTaken(t *testing.T) {
+	s := newAskTale(t, false)
+	s.step("ask:a:n1,n2", Upsert{small("a", "")})
+	o := s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n1", 1000}, {"n2", 0}}}})
+	s.step("ask:a:n2", Upsert{small("b", "n1")}, o)
+	s.step("bind:a:n2", s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n2", 0}}}}))
+}
+
+func TestExtendersRefusalIsReportedAndUndoneByAnything(t *testing.T) {
+	s := newAskTale(t, false)
+	s.step("ask:a:n1,n2", Upsert{small("a", "")})
+	s.step("reject:a:unschedulable", s.answers(Outcome{Answer: &Answer{Failed: []Failure{{Node: "n1", Reason: "cold"}, {Node: "n2", Reason: "cold"}}}}))
+	counts := s.last[0].(Reject).Summary.Counts
+	if len(counts) != 1 || counts[0].Nodes != 2 || counts[0].Reason.String() != "cold" {
+		t.Errorf("counts are %+v", counts)
+	}
+	s.wait(3 * time.Second)
+	s.step("ask:a:n1,n2", Upsert{&model.Namespace{Name: "other"}})
+}
+
+func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
+	for name, end := range map[string]func(*tale) []Event{
+		"refused":   func(s *tale) []Event { return []Event{s.answers(Outcome{Result: Refused, Why: "500"})} },
+		"no answer": func(s *tale) []Event { s.wait(s.m.cfg.AskTimeout); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAskTale(t, false)
+			s.step("ask:a:n1,n2", Upsert{small("a", "")})
+			s.step("reject:a:error", end(s)...)
+			s.where("a", queue.Errors)
+		})
+	}
+}
+
+func TestPodThatIsGoneIsNotAskedAbout(t *testing.T) {
+	s := newAskTale(t, false)
+	s.step("ask:a:n1,n2", Upsert{small("a", "")})
+	o := s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n1", 0}}}})
+	dying := small("a", "")
+	dying.Deleting = true
+	s.step("", Upsert{dying}, o)
+	s.where("a", queue.Nowhere)
+}
+
+func TestExtendersSayWhoLeaves(t *testing.T) {
+	s := newAskTale(t, true)
+	high := small("high", "")
+	high.Spec = specOf(specKey{cpu: 900, priority: 5})
+	s.step("", Upsert{small("a", "n1")}, Upsert{small("b", "n2")}, Upsert{small("c", "n2")}, Upsert{small("d", "n2")})
+	s.step("askvictims:high:n1,n2", Upsert{high})
+	left := slices.Clone(s.last[0].(AskVictims).Candidates)
+	left = slices.DeleteFunc(left, func(c Candidate) bool { return c.Node == "n1" })
+	s.step("reject:high:unschedulable preempt:high:n2", s.answers(Outcome{Candidates: left}))
+	if p := s.last[0].(Reject).Summary.Preemption; p.Tried != decision.Nominated || p.Node != "n2" {
+		t.Errorf("preemption is %+v", p)
+	}
+}
