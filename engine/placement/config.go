@@ -28,6 +28,9 @@ type Config struct {
 	AddedAffinity   AddedAffinity
 	Spread          SpreadArgs
 	VolumeBindLimit time.Duration // how long a bind may wait for volumes
+	// VolumeShape, by rising utilization, has VolumeBinding score how full storage
+	// would be; without it volumes are not scored.
+	VolumeShape []ShapePoint
 
 	// NumericTolerations: the toleration operators Gt and Lt compare numbers
 	// (kube-scheduler's gate TaintTolerationComparisonOperators); else they

@@ -115,7 +115,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	ahead := e.state.AnyAhead(pod) || e.state.AnyAvoid(pod)
 	stored := hasVolumes(pod.Spec)
 	switch {
-	case stored && (ahead || sh.narrowed || pod.Nominated != "" || !e.compileVolumes(pod)):
+	case stored && (e.rules.scoresVolumes || ahead || sh.narrowed || pod.Nominated != "" || !e.compileVolumes(pod)):
 		e.plainly(pod, out)
 	case sh.plain || sh.odd() || ahead && !e.simplyAhead(sh, pod):
 		e.plainly(pod, out)
@@ -196,6 +196,7 @@ type ruleTable struct {
 	narrows                bool                     // NodeAffinity may narrow the search
 	weights                [decision.NumRules]int64 // 0: does not score
 	plainFit, plainBalance bool                     // cpu and memory alone, LeastAllocated
+	scoresVolumes          bool                     // which the plain path does
 	top                    int64                    // the most that a node's own part can be
 }
 
@@ -217,6 +218,7 @@ func tableOf(c *Config) ruleTable {
 	}
 	t.plainFit = c.Fit.Strategy == LeastAllocated && cpuAndMemory(c.Fit.Resources)
 	t.plainBalance = cpuAndMemory(c.Balanced)
+	t.scoresVolumes = t.weights[decision.VolumeBinding] > 0 && len(c.VolumeShape) > 0
 	t.top = 100 * (t.weights[decision.NodeResourcesFit] + t.weights[decision.NodeResourcesBalancedAllocation])
 	t.covered = t.covered && t.top < 1<<15
 	return t

@@ -229,6 +229,10 @@ func (d draw) config() Config {
 		i = d.IntN(len(c.Score))
 		c.Score = append(c.Score[:i:i], c.Score[i+1:]...)
 	}
+	if d.one(10) {
+		c.VolumeShape = []ShapePoint{{0, 2}, {50, 10}, {100, 0}}
+		c.Score = append(c.Score, WeightedRule{decision.VolumeBinding, int64(1 + d.IntN(9))})
+	}
 	if d.one(20) {
 		c.Filter = []decision.Rule{decision.NodeResourcesFit, decision.TaintToleration}
 	}

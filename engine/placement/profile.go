@@ -117,17 +117,21 @@ func validFit(f *FitArgs) error {
 	if f.Strategy == RequestedToCapacityRatio && len(f.Shape) == 0 {
 		fault("scoringStrategy.requestedToCapacityRatio.shape: at least one point must be given")
 	}
-	for i, pt := range f.Shape {
+	validShape(f.Shape, fault)
+	return errors.Join(errs...)
+}
+
+func validShape(shape []ShapePoint, fault func(format string, args ...any)) {
+	for i, pt := range shape {
 		switch {
 		case pt.Utilization < 0 || pt.Utilization > 100:
 			fault("shape[%d].utilization is %d, must be 0 to 100", i, pt.Utilization)
-		case i > 0 && pt.Utilization <= f.Shape[i-1].Utilization:
-			fault("shape[%d].utilization is %d, must be above %d, that of the point before", i, pt.Utilization, f.Shape[i-1].Utilization)
+		case i > 0 && pt.Utilization <= shape[i-1].Utilization:
+			fault("shape[%d].utilization is %d, must be above %d, that of the point before", i, pt.Utilization, shape[i-1].Utilization)
 		case pt.Score < 0 || pt.Score > 10:
 			fault("shape[%d].score is %d, must be 0 to 10", i, pt.Score)
 		}
 	}
-	return errors.Join(errs...)
 }
 
 func validArgs(c *Config) error {
@@ -153,6 +157,9 @@ func validArgs(c *Config) error {
 			errs = append(errs, fmt.Errorf("PodTopologySpread: defaultConstraints[%d]: needs a topologyKey and a maxSkew of at least 1, and must not have a labelSelector", i))
 		}
 	}
+	validShape(c.VolumeShape, func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("VolumeBinding: "+format, args...))
+	})
 	if c.VolumeBindLimit < 0 {
 		errs = append(errs, fmt.Errorf("VolumeBinding: bindTimeoutSeconds is %v, must not be negative", c.VolumeBindLimit))
 	}

@@ -67,6 +67,8 @@ func (a *attempt) compileScore(r decision.Rule, feasible []*site) scoring {
 		return a.scoreNodeAffinity()
 	case decision.NodeResourcesFit:
 		return a.scoreFit()
+	case decision.VolumeBinding:
+		return a.scoreVolumes()
 	case decision.PodTopologySpread:
 		return a.scoreSpread(feasible)
 	case decision.InterPodAffinity:

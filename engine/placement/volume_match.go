@@ -54,17 +54,18 @@ func (a *attempt) provisionable(claim *model.PersistentVolumeClaim, n *model.Nod
 	if len(class.Topologies) > 0 && !slices.ContainsFunc(class.Topologies, func(t model.NodeTerm) bool { return t.Matches(n.Labels, n.Name) }) {
 		return decision.WhyNoVolumeToBind
 	}
-	if !a.hasRoom(claim, class, n) {
+	if found, asked := a.roomFor(claim, class, n); asked && found == nil {
 		return decision.WhyNoStorage
 	}
 	return decision.NoReason
 }
 
-// hasRoom asks the published capacities, for drivers that want it.
-func (a *attempt) hasRoom(claim *model.PersistentVolumeClaim, class *model.StorageClass, n *model.Node) bool {
+// roomFor asks the published capacities, for drivers that want that: the first that is
+// enough for a claim on a node, or nil.
+func (a *attempt) roomFor(claim *model.PersistentVolumeClaim, class *model.StorageClass, n *model.Node) (found *model.CSIStorageCapacity, asked bool) {
 	d, ok := a.state.CSIDriver(class.Provisioner)
 	if !ok || !d.StorageCapacity || claim.Request == 0 {
-		return true
+		return nil, false
 	}
 	for _, c := range a.state.StorageCapacities(class.Name) {
 		limit := c.Capacity
@@ -72,8 +73,8 @@ func (a *attempt) hasRoom(claim *model.PersistentVolumeClaim, class *model.Stora
 			limit = c.MaxSize
 		}
 		if limit != nil && *limit >= claim.Request && c.Topology.Matches(n.Labels) {
-			return true
+			return c, true
 		}
 	}
-	return false
+	return nil, true
 }

@@ -138,3 +138,34 @@ func once(t *testing.T, s *cluster.State) {
 		}
 	}
 }
+
+func TestVolumesScoreByTheShape(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.VolumeShape = []ShapePoint{{0, 0}, {100, 10}}
+	cfg.Score = []WeightedRule{{decision.VolumeBinding, 2}}
+	p, err := NewProfile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := func(n int64) *int64 { return &n }
+	s := stored(world(node("n1", zone("z1")), node("n2", zone("z2"))), waitingClass, madeClass, claim("c", "local", 10), claim("m", "made", 30),
+		&model.CSIDriver{Name: "csi.example.com", StorageCapacity: true},
+		local("a", "n1", 20), local("b", "n2", 10), local("b2", "n2", 10),
+		&model.CSIStorageCapacity{Name: "a", Class: "made", Topology: matches("zone", "z1"), Capacity: room(100)},
+		&model.CSIStorageCapacity{Name: "b", Class: "made", Topology: matches("zone", "z2"), Capacity: room(60)})
+	f := func(want string, claims ...string) {
+		t.Helper()
+		rec := Evaluate(s, p, 1, pod("p", uses(claims...)))
+		got := ""
+		for _, n := range rec.Nodes {
+			got += fmt.Sprintf("%s=%d ", n.Name, n.Total)
+		}
+		if got != want {
+			t.Errorf("%v: got %s, want %s", claims, got, want)
+		}
+	}
+	f("n1=100 n2=200 ", "c")      // 10 of 20, 10 of 10
+	f("n1=60 n2=100 ", "m")       // 30 of 100, 30 of 60
+	f("n1=100 n2=200 ", "c", "m") // what is found goes before what is made
+	f("n1=0 n2=0 ")
+}

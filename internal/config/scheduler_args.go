@@ -141,8 +141,7 @@ func volumeArgs(r *argReader, c *placement.Config) {
 	r.atMost(r.path+".bindTimeoutSeconds", seconds, maxSeconds)
 	c.VolumeBindLimit = time.Duration(seconds) * time.Second
 	if len(a.Shape) > 0 {
-		r.shape("shape", a.Shape)
-		r.warn("%s.shape: has no effect: volumes are not scored", r.path)
+		c.VolumeShape = r.shape("shape", a.Shape)
 	}
 }
 

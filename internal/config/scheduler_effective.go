@@ -90,17 +90,20 @@ func effectiveArgs(c *placement.Config) []schedulerv1.PluginConfig {
 	strategy := &schedulerv1.ScoringStrategy{Resources: resources(c.Fit.Resources),
 		Type: [...]schedulerv1.ScoringStrategyType{schedulerv1.LeastAllocated, schedulerv1.MostAllocated, schedulerv1.RequestedToCapacityRatio}[c.Fit.Strategy]}
 	if len(c.Fit.Shape) > 0 {
-		strategy.RequestedToCapacityRatio = &schedulerv1.RequestedToCapacityRatioParam{}
-		for _, p := range c.Fit.Shape {
-			strategy.RequestedToCapacityRatio.Shape = append(strategy.RequestedToCapacityRatio.Shape,
-				schedulerv1.UtilizationShapePoint{Utilization: int32(p.Utilization), Score: int32(p.Score)})
-		}
+		strategy.RequestedToCapacityRatio = &schedulerv1.RequestedToCapacityRatioParam{Shape: effectiveShape(c.Fit.Shape)}
 	}
 	give("InterPodAffinity", schedulerv1.InterPodAffinityArgs{HardPodAffinityWeight: new(int32(c.InterPod.HardWeight)), IgnorePreferredTermsOfExistingPods: c.InterPod.IgnoreExisting})
 	give("NodeResourcesBalancedAllocation", schedulerv1.NodeResourcesBalancedAllocationArgs{Resources: resources(c.Balanced)})
 	give("NodeResourcesFit", schedulerv1.NodeResourcesFitArgs{IgnoredResources: slices.Compact(slices.Sorted(slices.Values(c.Fit.Ignored))), IgnoredResourceGroups: c.Fit.IgnoredGroups, ScoringStrategy: strategy})
 	give("PodTopologySpread", effectiveSpread(&c.Spread))
-	give("VolumeBinding", schedulerv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(c.VolumeBindLimit / time.Second))})
+	give("VolumeBinding", schedulerv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(c.VolumeBindLimit / time.Second)), Shape: effectiveShape(c.VolumeShape)})
+	return out
+}
+
+func effectiveShape(points []placement.ShapePoint) (out []schedulerv1.UtilizationShapePoint) {
+	for _, p := range points {
+		out = append(out, schedulerv1.UtilizationShapePoint{Utilization: int32(p.Utilization), Score: int32(p.Score)})
+	}
 	return out
 }
 

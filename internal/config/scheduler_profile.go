@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
@@ -66,6 +65,10 @@ func profile(f *faults, path, name string, in *schedulerv1.KubeSchedulerProfile)
 	}
 	r.inert(plugins)
 	arguments(f, path+".pluginConfig", in.PluginConfig, &c)
+	if len(c.VolumeShape) == 0 { // as upstream, whose gate StorageCapacityScoring is off
+		c.PreScore = slices.DeleteFunc(c.PreScore, func(r decision.Rule) bool { return r == decision.VolumeBinding })
+		c.Score = slices.DeleteFunc(c.Score, func(w placement.WeightedRule) bool { return w.Rule == decision.VolumeBinding })
+	}
 	if name != "" && len(f.errs) == 0 {
 		if _, err := placement.NewProfile(c); err != nil {
 			f.add("%s: %w", path, err)
@@ -98,14 +101,13 @@ func acting(point string, plugins []plugin) []decision.Rule {
 
 // acts says whether a plugin does something of its own at a point in Berth.
 // Device claims and pod groups are held back before the queue and are not judged
-// later; volumes are not scored, as upstream does not unless told to by a
-// feature gate; sorting, binding and what comes with them are not optional.
+// later; sorting, binding and what comes with them are not optional.
 func acts(point, name string) bool {
 	switch point {
 	case "preEnqueue":
 		return name != "DefaultPreemption"
 	case "preFilter", "filter", "preScore", "score":
-		return name != "DynamicResources" && (name != "VolumeBinding" || strings.HasSuffix(point, "ilter"))
+		return name != "DynamicResources"
 	case "postFilter":
 		return name == "DefaultPreemption"
 	}
