@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -125,8 +126,10 @@ func (b *bench) against(commands map[string]string, who string, w *work.Work) (*
 
 // observe warms up, lets the pods arrive, and measures; pid is the scheduler's, or 0.
 func (b *bench) observe(s *server, w *work.Work, pid int) (*arrival, error) {
+	ctx, stop := context.WithCancel(b.ctx)
+	defer stop()
 	warm := min(w.Warm, 200)
-	f, err := follow(b.ctx, s.client, nil)
+	f, err := follow(ctx, s.client, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +139,7 @@ func (b *bench) observe(s *server, w *work.Work, pid int) (*arrival, error) {
 	if err := b.bound(f, warm, s); err != nil {
 		return nil, err
 	}
-	if f, err = follow(b.ctx, s.client, nil); err != nil {
+	if f, err = follow(ctx, s.client, nil); err != nil {
 		return nil, err
 	}
 	a := &arrival{pods: len(w.Pods) - w.Warm}

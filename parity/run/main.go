@@ -9,6 +9,9 @@ import (
 	"os/signal"
 	"regexp"
 	"strings"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 )
 
 // options are the flags.
@@ -33,6 +36,7 @@ func main() {
 	flag.StringVar(&o.berth, "berth", "..", "folder of Berth's module")
 	flag.IntVar(&o.nodes, "nodes", 5000, "nodes of the in-process cluster")
 	flag.Parse()
+	klog.SetLogger(logr.Discard()) // of the libraries
 	o.only = regexp.MustCompile(only)
 	if o.quick {
 		o.rounds, o.nodes = 1, 200
