@@ -72,14 +72,17 @@ type Score struct {
 // Summary is what a decision leaves behind at a cost independent of the
 // cluster's size.
 type Summary struct {
-	Outcome   Outcome
-	Error     string
-	Choice    string // node name when Scheduled
-	Total     int64
-	Feasible  int
-	Nodes     int      // nodes in the cluster
-	Verdict   *Verdict // PreEnqueue's or PreFilter's, if one of them ended it
-	Counts    []Count  // nodes per rule and reason, when Infeasible
+	Outcome  Outcome
+	Error    string
+	Choice   string // node name when Scheduled
+	Total    int64
+	Feasible int
+	Nodes    int      // nodes in the cluster
+	Verdict  *Verdict // PreEnqueue's or PreFilter's, if one of them ended it
+	Counts   []Count  // nodes per rule and reason, when Infeasible
+	// Curable is how many nodes rejected the pod, but not for good: fewer pods there
+	// might help. Set when Infeasible.
+	Curable   int
 	Rejectors RuleSet
 	Revision  uint64
 	// Preemption is what was tried for an Infeasible pod; nil when nothing was.

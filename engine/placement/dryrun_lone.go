@@ -65,18 +65,7 @@ func (l Lone) Judge(n *cluster.NodeInfo, pods int64, used *model.Requests, ports
 }
 
 // Code is the verdict behind a Fail.
-func (l Lone) Code(f Fail) decision.Code {
-	switch {
-	case f == 0:
-		return decision.Fits
-	case f < 0:
-		_, code, _ := explainStatic(int32(f))
-		return code
-	case fail(f)&fitUnresolvable != 0:
-		return decision.Unresolvable
-	}
-	return decision.Unschedulable
-}
+func (l Lone) Code(f Fail) decision.Code { return codeOf(fail(f)) }
 
 // Tell counts nodes that are out.
 func (l Lone) Tell(counts []decision.Count, f Fail, nodes int) []decision.Count {

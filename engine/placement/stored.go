@@ -30,7 +30,7 @@ func (e *Engine) compileVolumes(pod *model.Pod) bool {
 			e.scratch.stored = append(e.scratch.stored, filter{r, c.judge})
 		}
 	}
-	e.scratch.storing = a
+	e.scratch.storing, e.scratch.refused.Curable = a, 0
 	return true
 }
 
@@ -42,6 +42,9 @@ func (e *Engine) judgeStored(id cluster.NodeID) bool {
 		v := f.judge(&st)
 		if v.Code == decision.Fits {
 			continue
+		}
+		if v.Code == decision.Unschedulable {
+			e.scratch.refused.Curable++
 		}
 		for i := range v.Reasons {
 			tell(&e.scratch.refused, f.rule, v.Code, v.Reasons[i].Why, v.Reasons[i].Subject, 1)

@@ -25,6 +25,9 @@ func summarize(rec *decision.Record, nodes int, out *decision.Summary) {
 	}
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
+		if rec.Outcome == decision.Infeasible && n.Verdict.Code == decision.Unschedulable {
+			out.Curable++
+		}
 		switch {
 		case n.Verdict.Fits():
 			out.Feasible++

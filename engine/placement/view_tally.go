@@ -25,11 +25,17 @@ func (e *Engine) explain(sh *shape, fails []failCount, buckets []bucket, out *de
 	for _, f := range fails {
 		if f.nodes > 0 {
 			sh.tellFail(f, out)
+			if codeOf(f.fail) == decision.Unschedulable {
+				out.Curable += f.nodes
+			}
 		}
 	}
 	for i := range e.scratch.refused.Counts {
 		c := &e.scratch.refused.Counts[i]
 		tell(out, c.Rule, c.Code, c.Reason.Why, c.Reason.Subject, c.Nodes)
+	}
+	if len(e.scratch.stored) > 0 {
+		out.Curable += e.scratch.refused.Curable
 	}
 	var byVerdict [numVerdicts]int
 	for i := range buckets {
@@ -40,12 +46,29 @@ func (e *Engine) explain(sh *shape, fails []failCount, buckets []bucket, out *de
 	for v := outSpreadLabel; v < numVerdicts; v++ {
 		if r := &verdictReasons[v]; byVerdict[v] > 0 {
 			tell(out, r.rule, r.code, r.why, "", byVerdict[v])
+			if r.code == decision.Unschedulable {
+				out.Curable += byVerdict[v]
+			}
 		}
 	}
 	for i := range out.Counts {
 		out.Rejectors = out.Rejectors.With(out.Counts[i].Rule)
 	}
 	slices.SortFunc(out.Counts, byRule)
+}
+
+// codeOf is the verdict behind a fail.
+func codeOf(f fail) decision.Code {
+	switch {
+	case f == 0:
+		return decision.Fits
+	case f < 0:
+		_, code, _ := explainStatic(int32(f))
+		return code
+	case f&fitUnresolvable != 0:
+		return decision.Unresolvable
+	}
+	return decision.Unschedulable
 }
 
 // tellFail counts nodes that are out by themselves.
