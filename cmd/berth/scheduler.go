@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/control/scheduler"
+	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/internal/config"
 )
 
@@ -140,6 +142,10 @@ func schedulerOptions(s settings) scheduler.Options {
 	o.InitialBackoff, o.MaxBackoff = s.scheduler.InitialBackoff, s.scheduler.MaxBackoff
 	o.Seed, o.BindWorkers = s.berth.Scheduler.Seed, s.berth.Scheduler.BindWorkers
 	o.ViewMemory = s.berth.Scheduler.ViewMemoryMiB << 20
+	p := s.berth.Scheduler.Preemption
+	o.Preemption = preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
+	o.VictimsTimeout = time.Duration(p.VictimsTimeoutSeconds) * time.Second
+	o.AuditEvery = time.Duration(s.berth.Scheduler.AuditEverySeconds) * time.Second
 	k := s.scheduler
 	o.Extenders, o.DelayCache, o.Warnings, o.Effective = k.Extenders, k.DelayCacheUntilActive, k.Warnings, s.effective()
 	o.Profiling, o.ContentionProfiling = k.Profiling, k.ContentionProfiling

@@ -37,6 +37,7 @@ type Options struct {
 
 	Preemption     preemption.Options
 	VictimsTimeout time.Duration // a pod whose victims are not gone within this chooses anew
+	AuditEvery     time.Duration // how often a waiting pod is checked to have no node; 0: never
 
 	Election *Election // nil: lead at once
 	// DelayCache: the API is followed only once this copy leads.
@@ -70,7 +71,7 @@ type Election struct {
 func DefaultOptions() Options {
 	cfg := scheduling.DefaultConfig()
 	q := cfg.Queue
-	return Options{Preemption: preemption.Defaults(), VictimsTimeout: cfg.VictimsTimeout,
+	return Options{Preemption: preemption.Defaults(), VictimsTimeout: cfg.VictimsTimeout, AuditEvery: cfg.AuditEvery,
 		InitialBackoff: q.InitialBackoff, MaxBackoff: q.MaxBackoff, LeftoverAfter: q.LeftoverAfter,
 		BindWorkers: 32, RequestTimeout: 30 * time.Second}
 }
@@ -94,8 +95,8 @@ func (o *Options) Validate() error {
 	if o.InitialBackoff < 0 || o.MaxBackoff < o.InitialBackoff {
 		errs = append(errs, fmt.Errorf("scheduler: back-off from %v to %v: must not be negative, and the second at least the first", o.InitialBackoff, o.MaxBackoff))
 	}
-	if o.VictimsTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("scheduler: victims' time-out: %v: must be positive", o.VictimsTimeout))
+	if o.VictimsTimeout <= 0 || o.AuditEvery < 0 {
+		errs = append(errs, fmt.Errorf("scheduler: victims' time-out %v, audit every %v: must be positive, and not negative", o.VictimsTimeout, o.AuditEvery))
 	}
 	if o.LeftoverAfter <= 0 || o.RequestTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("scheduler: leftovers after %v, request time-out %v: both must be positive", o.LeftoverAfter, o.RequestTimeout))
@@ -117,7 +118,10 @@ func (o *Options) profiles() []placement.Config {
 // machine makes the machine of the options.
 func (o *Options) machine() (*scheduling.Machine, error) {
 	cfg := scheduling.DefaultConfig()
-	cfg.VictimsTimeout = o.VictimsTimeout
+	cfg.VictimsTimeout, cfg.AuditEvery = o.VictimsTimeout, o.AuditEvery
+	for i := range o.Extenders { // one after the other at worst, filters and then scores
+		cfg.AskTimeout += 2 * o.Extenders[i].Timeout
+	}
 	cfg.Queue.InitialBackoff, cfg.Queue.MaxBackoff, cfg.Queue.LeftoverAfter = o.InitialBackoff, o.MaxBackoff, o.LeftoverAfter
 	profiles := o.profiles()
 	names := map[string]bool{}
@@ -137,7 +141,11 @@ func (o *Options) machine() (*scheduling.Machine, error) {
 
 // profile is a profile of the machine.
 func (o *Options) profile(p *placement.Profile, room int) scheduling.Profile {
-	return scheduling.PlacedBy(p, scheduling.Placing{Seed: o.Seed, Room: room, Preemption: o.Preemption})
+	out := scheduling.PlacedBy(p, scheduling.Placing{Seed: o.Seed, Room: room, Preemption: o.Preemption})
+	if len(o.Extenders) > 0 {
+		out.Asked, out.AskedForVictims = o.Extenders.Asked, o.Extenders.AskedForVictims
+	}
+	return out
 }
 
 // instance names this copy in events and leases.

@@ -27,6 +27,16 @@ type Scheduler struct {
 	NumericTolerations bool   `json:"numericTolerations" doc:"Whether the toleration operators Gt and Lt compare values as integers, as kube-scheduler does behind its alpha gate TaintTolerationComparisonOperators."`
 	BindWorkers        int    `json:"bindWorkers" doc:"How many bindings may be under way at once, 1 to 1000."`
 	ViewMemoryMiB      int    `json:"viewMemoryMiB" doc:"Memory that the views of pod shapes may take together, up to 65536; the one unused longest goes first. 0: 64, or 6 KiB a node where that is more."`
+	AuditEverySeconds  int    `json:"auditEverySeconds" doc:"How often one waiting pod, in turn, is checked to have no node still; 0: never. A hit is a fault of Berth's, told by a metric and an event."`
+
+	Preemption Preemption `json:"preemption" doc:"How pods make room for themselves."`
+}
+
+// Preemption holds the options of preemption.
+type Preemption struct {
+	LedgerBudgets         bool `json:"ledgerBudgets" doc:"Whether what disruption budgets allow is counted from the pods that are there, and booked in the budget's status when victims leave, so that nobody counts on it twice. false: kube-scheduler's way, which reads the status alone, however old, and books nothing."`
+	PreferMovableVictims  bool `json:"preferMovableVictims" doc:"Whether, among nodes that are equal by kube-scheduler's criteria, the one is taken where the most victims find another node; a DaemonSet's pod never does."`
+	VictimsTimeoutSeconds int  `json:"victimsTimeoutSeconds" doc:"A pod whose victims are not gone within this chooses anew, 1 to 86400. kube-scheduler waits for ever."`
 }
 
 // APIServer holds the options of the API server.
@@ -47,7 +57,8 @@ type Nodes struct {
 func Default() Berth {
 	return Berth{
 		APIVersion: APIVersion, Kind: Kind,
-		Scheduler: Scheduler{BindWorkers: 32},
+		Scheduler: Scheduler{BindWorkers: 32, AuditEverySeconds: 30,
+			Preemption: Preemption{LedgerBudgets: true, PreferMovableVictims: true, VictimsTimeoutSeconds: 600}},
 		APIServer: APIServer{StoredOnlyWarnings: true, StrictResourceVersions: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
 		Nodes:     Nodes{StatusWriters: 16},
 	}
@@ -64,6 +75,8 @@ func (c *Berth) Validate() []error {
 	}
 	within("scheduler.bindWorkers", c.Scheduler.BindWorkers, 1, 1000)
 	within("scheduler.viewMemoryMiB", c.Scheduler.ViewMemoryMiB, 0, 65536)
+	within("scheduler.auditEverySeconds", c.Scheduler.AuditEverySeconds, 0, 86400)
+	within("scheduler.preemption.victimsTimeoutSeconds", c.Scheduler.Preemption.VictimsTimeoutSeconds, 1, 86400)
 	within("apiServer.maxRequestsInFlight", c.APIServer.MaxRequestsInFlight, 1, 1000000)
 	within("apiServer.maxMutatingRequestsInFlight", c.APIServer.MaxMutatingRequestsInFlight, 1, 1000000)
 	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
