@@ -54,13 +54,15 @@ func (q *Queue) lulls(e *entry) bool {
 	if len(kept) > 0 {
 		return false
 	}
-	if key, _ := q.kindOf(e.UID); key != g.key {
-		q.pass(e)
-		return false
+	if !e.same {
+		if key, _ := q.kindOf(e.UID); key != g.key {
+			q.pass(e)
+			return false
+		}
 	}
 	q.counts.Lulled++
 	e.probes = nil
-	q.join(e, Unschedulable, g.rules)
+	q.joinAs(e, Unschedulable, g.rules, g.key, g.kind)
 	g.close()
 	return true
 }

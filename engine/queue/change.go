@@ -52,7 +52,7 @@ func (q *Queue) concern(g *group, d *decision.Delta) {
 // probe wakes the first pod of a group for all of them.
 func (q *Queue) probe(g *group) {
 	e := g.members.head()
-	g.probe, e.probes = e, g
+	g.probe, e.probes, e.same = e, g, true
 	q.take(e)
 	q.ready(e, g.cause)
 }

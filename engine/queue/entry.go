@@ -56,6 +56,7 @@ type entry struct {
 	rules  decision.RuleSet // who rejected it; the gate's rule when gated
 	group  *group           // where it waits for a change
 	probes *group           // that it was woken for; it waits there no more
+	same   bool             // it did not change since it was woken
 
 	// In flight: it is not decided yet, and changes are counted from start.
 	undecided bool

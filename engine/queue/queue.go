@@ -50,6 +50,8 @@ type Counts struct {
 	// Flushed is how many pods got a node after they were tried as leftovers,
 	// without a change that had woken them.
 	Flushed uint64
+	// Missed is how many pods were found to fit though no change had woken them.
+	Missed uint64
 	// Lulled is how many pods that a change had woken went back to sleep without
 	// a decision, as what had changed was gone when it was their turn.
 	Lulled uint64
@@ -118,6 +120,7 @@ func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 		return
 	}
 	q.now = now
+	e.same = false
 	if moves && e.pool != Unschedulable && e.pool != Gated {
 		q.pass(e) // it does not speak for the others any more
 	}

@@ -91,5 +91,6 @@ func (q *Queue) Missed(now time.Time, uid string) {
 	q.now = now
 	g := e.group
 	g.anywhere, g.cause = true, Audited
+	q.counts.Missed++
 	q.probe(g)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Effect is something to do: Bind, Reject, Hold, Look, Preempt, Unnominate,
-// Prepare, Ask or AskVictims.
+// Prepare, Ask, AskVictims or Missed.
 type Effect interface{ EffectID() uint64 }
 
 // Bind asks for a pod to be bound to a node.
@@ -111,6 +111,18 @@ type Failure struct {
 	Node, Extender, Reason string
 	Unresolvable           bool // preemption cannot help
 }
+
+// Missed asks for it to be told that a pod was found to fit a node although nothing
+// had woken it, which is a fault of ours. It is tried now. No Outcome is waited for.
+type Missed struct {
+	ID    uint64
+	Pod   *model.Pod
+	Node  string
+	Rules decision.RuleSet // by which it was thought to be rejected
+}
+
+// EffectID is the id that the Outcome carries.
+func (e Missed) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
 func (e Bind) EffectID() uint64 { return e.ID }

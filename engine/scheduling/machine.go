@@ -76,6 +76,8 @@ type Machine struct {
 	byReport map[uint64]*report // by the id of the effect
 	repeats  []*report          // by time
 
+	auditAt time.Time // when a waiting pod is checked next; zero while nobody waits
+
 	effects []Effect
 	summary *decision.Summary // for the next decision
 }
@@ -108,6 +110,7 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 	m.ripenAll(now)
 	m.expire(now)
 	m.repeat(now)
+	m.audit(now)
 	for range limit {
 		if !m.decide(now) {
 			break
@@ -126,6 +129,9 @@ func (m *Machine) wake(now time.Time) time.Time {
 		w = m.repeats[0].again
 	}
 	if at, ok := m.state.NextHoldEnd(); ok && (w.IsZero() || at.Before(w)) {
+		w = at
+	}
+	if at := m.auditAt; !at.IsZero() && (w.IsZero() || at.Before(w)) {
 		w = at
 	}
 	return w

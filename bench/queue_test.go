@@ -1,0 +1,192 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// BenchmarkWaiting is a full cluster with many pods that wait, in which 1,000
+// things a second happen: pods of others come and go, pods of ours end, nodes report, are relabelled,
+// grow and are tainted. It reports the time of an event with all that follows from it in
+// the process, how many pods are bound, and how many are woken and rejected again.
+func BenchmarkWaiting(b *testing.B) {
+	for _, waiting := range []int{1000, 100_000} {
+		for _, shapes := range []int{100, 1000} {
+			b.Run(fmt.Sprintf("nodes=5000/waiting=%d/shapes=%d", waiting, shapes), func(b *testing.B) {
+				w := newWait(b, 5000, waiting, shapes)
+				b.ResetTimer()
+				for b.Loop() {
+					w.event()
+				}
+				w.report(b)
+			})
+		}
+	}
+}
+
+// wait is the machine with those who wait.
+type wait struct {
+	*rand.Rand
+	b       *testing.B
+	m       *scheduling.Machine
+	now     time.Time
+	nodes   []*model.Node
+	apps    []app
+	bound   []*model.Pod // that may end
+	foreign []*model.Pod // of others, beyond what nodes can take
+	serial  int
+
+	events, binds, wasted int
+	spent                 time.Duration
+}
+
+func newWait(b *testing.B, nodes, waiting, shapes int) *wait {
+	c := placement.DefaultConfig()
+	c.Preemption = false // all are of one priority
+	p, err := placement.NewProfile(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := scheduling.DefaultConfig()
+	cfg.Profiles = []scheduling.Profile{scheduling.Placed(p, 1, 0)}
+	w := &wait{Rand: rand.New(rand.NewPCG(3, 4)), b: b, m: scheduling.New(cfg), now: time.Unix(1_700_000_000, 0)}
+	s := mixed(nodes)
+	w.apps = apps(s, shapes, everyday...)
+	for i := range w.apps { // nobody is more than another
+		spec := *w.apps[i].spec
+		spec.Requests.MilliCPU += int64(i)
+		w.apps[i].spec = &spec
+	}
+	events := []scheduling.Event{scheduling.Upsert{Object: &model.Namespace{Name: "default"}}}
+	for _, g := range s.Groups("default") {
+		events = append(events, scheduling.Upsert{Object: &g})
+	}
+	for _, id := range s.NodeIDs() {
+		n := s.Node(id).Model
+		w.nodes = append(w.nodes, n)
+		events = append(events, scheduling.Upsert{Object: n})
+		for left := n.Allocatable.MilliCPU; left > 0; {
+			pod := w.pod()
+			if left -= pod.Spec.Requests.MilliCPU; len(events)%40 == 0 || left < 1000 { // a large one fills up
+				spec := *pod.Spec
+				spec.Requests.MilliCPU += left
+				left, pod.Spec = 0, &spec
+			}
+			pod.NodeName = n.Name
+			w.bound = append(w.bound, pod)
+			events = append(events, scheduling.Upsert{Object: pod})
+		}
+	}
+	w.m.Step(w.now, events, 0)
+	for range waiting {
+		w.arrives()
+	}
+	w.m.Step(w.now.Add(20*time.Second), nil, 1<<30)
+	w.now = w.now.Add(40 * time.Second)
+	w.events, w.binds, w.wasted, w.spent = 0, 0, 0, 0
+	if d := w.m.Depths(); d.Unschedulable < waiting*9/10 {
+		b.Fatalf("%+v wait of %d", d, waiting)
+	}
+	return w
+}
+
+func (w *wait) pod() *model.Pod {
+	w.serial++
+	return w.apps[w.serial%len(w.apps)].pod(w.serial)
+}
+
+// arrives lets a new pod be found not to fit, and takes no time.
+func (w *wait) arrives() {
+	w.step(false, scheduling.Upsert{Object: w.pod()})
+}
+
+// event lets one thing happen.
+func (w *wait) event() {
+	w.now = w.now.Add(time.Millisecond)
+	n := w.nodes[w.IntN(len(w.nodes))]
+	before := w.binds
+	switch k := w.IntN(20); {
+	case k < 7:
+		w.step(true, w.gone(&w.bound))
+	case k < 11 || len(w.foreign) == 0:
+		pod := w.pod()
+		pod.NodeName = n.Name
+		w.foreign = append(w.foreign, pod)
+		w.step(true, scheduling.Upsert{Object: pod})
+	case k < 15:
+		w.step(true, w.gone(&w.foreign))
+	default:
+		w.step(true, scheduling.Upsert{Object: w.changed(n, k)})
+	}
+	w.events++
+	for range w.binds - before { // as many come as were placed
+		w.arrives()
+	}
+}
+
+func (w *wait) gone(from *[]*model.Pod) scheduling.Event {
+	i, last := w.IntN(len(*from)), len(*from)-1
+	pod := (*from)[i]
+	(*from)[i] = (*from)[last]
+	*from = (*from)[:last]
+	return scheduling.Remove{Object: &model.Pod{UID: pod.UID}}
+}
+
+// changed is a node that reports, is relabelled, tainted, or is a little larger for a while.
+func (w *wait) changed(n *model.Node, k int) *model.Node {
+	c := *n
+	switch k {
+	case 15, 16:
+		c.ResourceVersion = fmt.Sprint(w.events)
+	case 17:
+		c.Labels = append(model.Labels{{Key: "a-note", Value: fmt.Sprint(w.events)}}, n.Labels...)
+	case 18:
+		c.Taints = []model.Taint{{Key: "busy", Effect: model.NoSchedule}}
+	case 19:
+		c.Allocatable.MilliCPU += 200
+	}
+	return &c
+}
+
+// step takes in an event and grants what is asked for.
+func (w *wait) step(timed bool, events ...scheduling.Event) {
+	start := time.Now()
+	for len(events) > 0 {
+		effects, _ := w.m.Step(w.now, events, 1000)
+		events = nil
+		for _, e := range effects {
+			switch e := e.(type) {
+			case scheduling.Bind:
+				pod := *e.Pod
+				pod.NodeName = e.Node
+				w.bound = append(w.bound, &pod)
+				w.binds++
+				events = append(events, scheduling.Outcome{ID: e.ID}, scheduling.Upsert{Object: &pod})
+			case scheduling.Reject:
+				if timed {
+					w.wasted++
+				}
+				events = append(events, scheduling.Outcome{ID: e.ID})
+			case scheduling.Missed:
+				w.b.Fatalf("pod %s was not woken for %s", e.Pod.Key(), e.Node)
+			}
+		}
+	}
+	if timed {
+		w.spent += time.Since(start)
+	}
+}
+
+func (w *wait) report(b *testing.B) {
+	b.ReportMetric(float64(w.spent.Nanoseconds())/float64(w.events), "ns/event")
+	b.ReportMetric(float64(w.wasted)/float64(w.events), "wasted_wakeups/event")
+	b.ReportMetric(float64(w.m.Woken().Lulled)/float64(w.events), "lulled/event")
+	b.ReportMetric(float64(w.binds)/float64(w.events), "binds/event")
+	b.ReportMetric(0, "ns/op") // arrivals are in it, too
+}

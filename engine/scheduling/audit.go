@@ -1,0 +1,36 @@
+package scheduling
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// audit decides, once in a while, about one pod that waits for a change, without taking it
+// out of the queue; each kind of pods in turn. None should fit: one that does was not
+// woken when it should have been, which is a fault of ours. It is woken and reported.
+func (m *Machine) audit(now time.Time) {
+	if m.cfg.AuditEvery <= 0 || m.queue.Depths().Unschedulable == 0 {
+		m.auditAt = time.Time{}
+		return
+	}
+	if m.auditAt.IsZero() {
+		m.auditAt = now.Add(m.cfg.AuditEvery)
+	}
+	if now.Before(m.auditAt) {
+		return
+	}
+	m.auditAt = now.Add(m.cfg.AuditEvery)
+	uid, rules, ok := m.queue.Sleeper()
+	if !ok || m.nominees[uid] != nil {
+		return
+	}
+	pod := m.state.Pod(uid)
+	var s decision.Summary
+	m.placers[pod.Spec.SchedulerName].Decide(pod, &s)
+	if s.Outcome != decision.Scheduled {
+		return
+	}
+	m.queue.Missed(now, uid)
+	m.emit(func(id uint64) Effect { return Missed{ID: id, Pod: pod, Node: s.Choice, Rules: rules} })
+}
