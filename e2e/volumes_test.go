@@ -1,0 +1,187 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// claimAndPod is a claim and a pod that uses it. Class "" is the default one.
+func claimAndPod(claim, class, pod string) string {
+	if class != "" {
+		class = "\n  storageClassName: " + class
+	}
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: %s}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}%s
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  containers: [{name: c, image: "app:1", volumeMounts: [{name: v, mountPath: /data}]}]
+  volumes: [{name: v, persistentVolumeClaim: {claimName: %s}}]
+---`, claim, class, pod, claim)
+}
+
+const byHand = `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: hand}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+---`
+
+// disk is a volume of class hand on a node.
+func disk(name, node string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %s}
+spec:
+  storageClassName: hand
+  capacity: {storage: 5Gi}
+  accessModes: [ReadWriteOnce]
+  local: {path: /mnt/disk}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [%s]}]}]}}
+---`, name, node)
+}
+
+// apply makes objects of a manifest.
+func (c *cluster) apply(manifests ...string) {
+	c.t.Helper()
+	c.must("apply", "-f", c.write("manifest.yaml", strings.Join(manifests, "\n")))
+}
+
+// runs waits until a pod runs, and returns it.
+func (c *cluster) runs(name string) (pod corev1.Pod) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		pod = corev1.Pod{}
+		c.json(&pod, "get", "pod", name)
+		if pod.Status.Phase != corev1.PodRunning {
+			return fmt.Errorf("pod %s is %s: %+v", name, pod.Status.Phase, pod.Status.Conditions)
+		}
+		return nil
+	})
+	return pod
+}
+
+// TestAClaimGetsADirectory is the life of a claim of the default class.
+func TestAClaimGetsADirectory(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up()
+	if classes := c.must("get", "sc"); !strings.Contains(classes, "berth-local (default)") || !strings.Contains(classes, "WaitForFirstConsumer") {
+		t.Errorf("get sc: %s", classes)
+	}
+	c.apply(claimAndPod("data", "", "web"))
+	pod := c.runs("web")
+	var claim corev1.PersistentVolumeClaim
+	eventually(t, happenWithin, func() error {
+		if c.json(&claim, "get", "pvc", "data"); claim.Status.Phase != corev1.ClaimBound {
+			return fmt.Errorf("the claim is %s", claim.Status.Phase)
+		}
+		return nil
+	})
+	dir := h.path(filepath.Join("data/volumes", pod.Spec.NodeName, claim.Spec.VolumeName))
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		t.Errorf("the directory of the volume: %v", err)
+	}
+	if node := claim.Annotations["volume.kubernetes.io/selected-node"]; node != pod.Spec.NodeName {
+		t.Errorf("the claim's node is %s, the pod's %s", node, pod.Spec.NodeName)
+	}
+	eventually(t, happenWithin, func() error {
+		text := c.must("describe", "pvc", "data")
+		for _, reason := range []string{"WaitForFirstConsumer", "ExternalProvisioning", "ProvisioningSucceeded"} {
+			if !strings.Contains(text, reason) {
+				return fmt.Errorf("describe pvc does not tell %s: %s", reason, text)
+			}
+		}
+		return nil
+	})
+	if row := strings.Fields(c.must("get", "pv", "--no-headers")); !slices.Equal(row[:7], []string{claim.Spec.VolumeName, "1Gi", "RWO", "Delete", "Bound", "default/data", "berth-local"}) {
+		t.Errorf("get pv: %q", row)
+	}
+	if row := strings.Fields(c.must("get", "pvc", "--no-headers")); !slices.Equal(row[:6], []string{"data", "Bound", claim.Spec.VolumeName, "1Gi", "RWO", "berth-local"}) {
+		t.Errorf("get pvc: %q", row)
+	}
+	if code := c.proc.stop(); code != 0 {
+		t.Fatalf("Ctrl-C ended it with code %d, want 0", code)
+	}
+	c = h.up()
+	c.must("delete", "pvc", "data", "--wait=false")
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the directory of a claim in use: %v", err)
+	}
+	c.must("delete", "pod", "web")
+	c.must("wait", "pv", claim.Spec.VolumeName, "--for=delete", "--timeout=60s")
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory of a claim that is gone: %v", err)
+	}
+}
+
+// TestTwoPodsOneVolume has two pods want the only volume there is.
+func TestTwoPodsOneVolume(t *testing.T) {
+	t.Parallel()
+	c := newHome(t).up()
+	c.apply(byHand, disk("disk1", "n2"), claimAndPod("c1", "hand", "p1"), claimAndPod("c2", "hand", "p2"))
+	var loser, winner string
+	eventually(t, happenWithin, func() error {
+		loser, winner = "", ""
+		for _, name := range []string{"p1", "p2"} {
+			var p corev1.Pod
+			switch c.json(&p, "get", "pod", name); {
+			case p.Status.Phase == corev1.PodRunning && p.Spec.NodeName == "n2":
+				winner = name
+			case len(p.Status.Conditions) > 0 && strings.Contains(p.Status.Conditions[0].Message, "3 node(s) didn't find available persistent volumes to bind"):
+				loser = name
+			}
+		}
+		if loser == "" || winner == "" {
+			return fmt.Errorf("winner %q, loser %q", winner, loser)
+		}
+		return nil
+	})
+	c.apply(disk("disk2", "n3"))
+	if p := c.runs(loser); p.Spec.NodeName != "n3" {
+		t.Errorf("%s came to %s", loser, p.Spec.NodeName)
+	}
+}
+
+// TestAClaimThatNobodyServes fails the attempt after the time that the scheduler is given.
+func TestAClaimThatNobodyServes(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	config := h.write("scheduler.yaml", `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: VolumeBinding
+    args: {bindTimeoutSeconds: 2}
+`)
+	c := h.up("--config", config)
+	nobodys := strings.NewReplacer("hand", "nobodys", "kubernetes.io/no-provisioner", "nobody.example.com/disk").Replace(byHand)
+	c.apply(nobodys, claimAndPod("c", "nobodys", "p"))
+	eventually(t, happenWithin, func() error {
+		events := c.must("get", "events", "--field-selector", "involvedObject.name=p,reason=FailedScheduling")
+		if !strings.Contains(events, "not bound within 2s") {
+			return fmt.Errorf("events of the pod: %s", events)
+		}
+		return nil
+	})
+	if text := c.must("describe", "pvc", "c"); !strings.Contains(text, "nobody.example.com/disk") || !strings.Contains(text, "selected-node") {
+		t.Errorf("describe pvc: %s", text)
+	}
+}
