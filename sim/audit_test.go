@@ -61,7 +61,9 @@ var faulty = map[string]func(t *testing.T, w *World){
 		}
 	},
 	"ViewEqualsStore": func(t *testing.T, w *World) {
-		w.unseen(func() { change(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} }) })
+		w.unseen(func() {
+			change(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
+		})
 	},
 	"NobodyWaitsInVain": func(_ *testing.T, w *World) {
 		w.unseen(func() {

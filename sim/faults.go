@@ -150,8 +150,8 @@ func (f *faults) repeats(reader string, c store.Change) bool {
 	return f.happens(f.w.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())
 }
 
-// effectName is the effect's word in scenarios and timelines.
-func effectName(e scheduling.Effect) string {
+// EffectName is the effect's word in scenarios and timelines.
+func EffectName(e scheduling.Effect) string {
 	switch e.(type) {
 	case scheduling.Bind:
 		return "bind"

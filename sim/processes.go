@@ -30,6 +30,7 @@ type processes struct {
 	w       *World
 	report  func(types.UID, podlife.Event)
 	running map[process]int // which start this is
+	known   map[types.UID]bool
 	starts  int
 }
 
@@ -39,11 +40,17 @@ type process struct {
 }
 
 func (r *processes) start(pod *corev1.Pod, container string) {
+	r.w.after(0, func() { r.report(pod.UID, podlife.Started{Container: container}) })
+	r.run(pod, container)
+}
+
+// run has a container run from now on, as its pod's annotations say.
+func (r *processes) run(pod *corev1.Pod, container string) {
 	id := process{pod.UID, container}
 	r.starts++
 	run := r.starts
 	r.running[id] = run
-	r.w.after(0, func() { r.report(pod.UID, podlife.Started{Container: container}) })
+	r.known[pod.UID] = true
 	runs, ends := seconds(pod, RunSeconds)
 	code, err := strconv.ParseInt(or(pod.Annotations[ExitCode], "0"), 10, 32)
 	if err != nil || runs < 0 {
@@ -55,8 +62,12 @@ func (r *processes) start(pod *corev1.Pod, container string) {
 }
 
 // resume takes up a container after a restart of its agent. One that has ended
-// meanwhile is told of.
+// meanwhile is told of. One of a pod that ran before the simulation began runs on.
 func (r *processes) resume(pod *corev1.Pod, container string) {
+	if !r.known[pod.UID] {
+		r.run(pod, container)
+		return
+	}
 	if _, ok := r.running[process{pod.UID, container}]; !ok {
 		r.w.after(0, func() { r.report(pod.UID, podlife.Exited{Container: container, Code: codeKill}) })
 	}

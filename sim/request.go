@@ -37,7 +37,7 @@ type write func(r *request) bool
 
 // carry sends an effect.
 func (s *scheduler) carry(e scheduling.Effect) {
-	name, pod := effectName(e), podOf(e)
+	name, pod := EffectName(e), PodOf(e)
 	r := &request{s: s, life: s.life, effect: e, pod: pod, sent: s.w.now, writes: s.writes(e), ending: s.w.faults.request(name, pod.Key())}
 	if r.ending == Clash && name == "bind" && len(s.w.audit.open[pod.UID]) > 0 {
 		r.ending = Refuse // a server says conflict only when an earlier bind cannot be granted any more
@@ -180,7 +180,8 @@ func attempt(f func(r *request) error) write {
 
 func (r *request) pre() store.Precondition { return store.Precondition{UID: r.pod.UID} }
 
-func podOf(e scheduling.Effect) *model.Pod {
+// PodOf is the pod that an effect is about.
+func PodOf(e scheduling.Effect) *model.Pod {
 	switch e := e.(type) {
 	case scheduling.Bind:
 		return e.Pod

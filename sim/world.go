@@ -37,6 +37,17 @@ type Options struct {
 	Record func(*Step)
 }
 
+// Configured is the machine's policy with the profiles in it.
+func (o *Options) Configured() scheduling.Config {
+	c := o.Machine
+	c.Profiles = nil
+	for _, p := range o.Profiles {
+		by := scheduling.Placing{Seed: o.Ties, Room: o.ViewMemory / len(o.Profiles), Preemption: o.Preemption}
+		c.Profiles = append(c.Profiles, scheduling.PlacedBy(p, by))
+	}
+	return c
+}
+
 // World is a cluster under virtual time. Make it with New.
 type World struct {
 	o     Options
@@ -69,10 +80,7 @@ func New(o Options) *World {
 	if o.Tell == nil {
 		o.Tell = func(Line) {}
 	}
-	o.Machine.Profiles = nil
-	for _, p := range o.Profiles {
-		o.Machine.Profiles = append(o.Machine.Profiles, scheduling.PlacedBy(p, scheduling.Placing{Seed: o.Ties, Room: o.ViewMemory / len(o.Profiles), Preemption: o.Preemption}))
-	}
+	o.Machine = o.Configured()
 	w := &World{o: o, now: o.Start, start: o.Start}
 	w.api = store.New(func() time.Time { return w.now })
 	w.api.Hook = w.committed

@@ -38,12 +38,23 @@ type run struct {
 // request that is never answered is looked after within minutes.
 const settle = 12 * time.Minute
 
+// Configure sets what the scenario's lines with option say.
+func (s *Scenario) Configure(o *sim.Options) {
+	for _, f := range s.configs {
+		f(o)
+	}
+}
+
 // Run plays the scenario on a fresh cluster. Errors are faults of the scenario, of
 // type *Error; what went wrong in the cluster stands in the Result.
 func (s *Scenario) Run(o sim.Options) (*Result, error) {
-	for _, f := range s.configs {
-		f(&o)
-	}
+	return s.RunOn(o, s.Until(), func(*sim.World) error { return nil })
+}
+
+// RunOn is Run on a cluster that prepare puts something into first, until the
+// given time.
+func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.World) error) (*Result, error) {
+	s.Configure(&o)
 	r := &run{s: s, result: &Result{}}
 	tell := o.Tell
 	o.Tell = func(l sim.Line) {
@@ -54,11 +65,14 @@ func (s *Scenario) Run(o sim.Options) (*Result, error) {
 	}
 	r.w = sim.New(o)
 	r.result.World = r.w
-	return r.result, r.Play(s.Until())
+	if err := prepare(r.w); err != nil {
+		return r.result, err
+	}
+	return r.result, r.play(until)
 }
 
-// Play schedules what the scenario says on a world and lets it happen.
-func (r *run) Play(until time.Duration) error {
+// play lets happen what the scenario says, each thing at its time.
+func (r *run) play(until time.Duration) error {
 	steps := slices.Clone(r.s.steps)
 	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
 	for i := 0; i < len(steps); {

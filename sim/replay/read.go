@@ -1,0 +1,187 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Result is what a run from a journal showed.
+type Result struct {
+	Steps, Effects int
+	// Differs is the first line that is not as recorded, from 1; 0 when none is.
+	Differs   int
+	Want, Got string
+}
+
+// player runs steps on machines.
+type player struct {
+	o       sim.Options
+	machine *scheduling.Machine
+	view    *sim.View
+	result  Result
+}
+
+// longest is the longest line that a journal may have, in bytes.
+const longest = 1 << 30
+
+// Run runs the steps of a journal again and compares. Errors name file and line.
+func Run(file string, r io.Reader, o sim.Options) (*Result, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 1<<16), longest)
+	p := &player{o: o}
+	n := 0
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		err := error(nil)
+		if n == 1 {
+			err = p.begin(lines.Bytes())
+		} else {
+			err = p.step(n, lines.Bytes())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
+		}
+		if p.result.Differs > 0 {
+			break
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", file, n+1, err)
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("%s: empty: want a journal, as berth simulate --journal writes it", file)
+	}
+	return &p.result, nil
+}
+
+func (p *player) begin(line []byte) error {
+	var h header
+	if err := strict(line, &h); err != nil || h.Journal != Version {
+		return fmt.Errorf("journal: %q: want the first line of a journal, with %q, as berth simulate --journal writes it", h.Journal, Version)
+	}
+	if mine := fingerprint(&p.o); h.Options != mine {
+		return fmt.Errorf("options: %s: the journal was made with other options than those given now (%s): give the same --config and --seed", h.Options, mine)
+	}
+	return nil
+}
+
+func (p *player) step(n int, line []byte) error {
+	var s step
+	if err := strict(line, &s); err != nil {
+		return err
+	}
+	if s.Limit < 0 || p.machine == nil && !s.Fresh {
+		return fmt.Errorf("limit: %d, fresh: %v: want a limit that is not negative, and the first step fresh", s.Limit, s.Fresh)
+	}
+	if s.Fresh {
+		p.machine, p.view = scheduling.New(p.o.Configured()), sim.NewView()
+	}
+	var events []scheduling.Event
+	for i := range s.In {
+		e, err := p.event(&s.In[i])
+		if err != nil {
+			return fmt.Errorf("in[%d]: %w", i, err)
+		}
+		events = append(events, e)
+	}
+	effects, wake := p.machine.Step(time.Unix(0, s.At).UTC(), events, s.Limit)
+	got, err := words(effects)
+	if err != nil {
+		return err
+	}
+	p.result.Steps++
+	p.result.Effects += len(got)
+	for i := range max(len(got), len(s.Effects)) {
+		if w, g := at(s.Effects, i), at(got, i); w != g {
+			p.differs(n, w, g)
+			return nil
+		}
+	}
+	if instant(wake) != s.Wake {
+		p.differs(n, fmt.Sprintf("wake %d", s.Wake), fmt.Sprintf("wake %d", instant(wake)))
+	}
+	return nil
+}
+
+func (p *player) differs(n int, want, got string) {
+	p.result.Differs, p.result.Want, p.result.Got = n, want, got
+}
+
+func at(list []json.RawMessage, i int) string {
+	if i < len(list) {
+		return string(list[i])
+	}
+	return "(nothing)"
+}
+
+// event is the machine's event of an input.
+func (p *player) event(in *input) (scheduling.Event, error) {
+	switch {
+	case in.Put != "":
+		o := store.Empty(in.Put)
+		if o == nil {
+			return nil, fmt.Errorf("put: %q: no kind that scheduling reads", in.Put)
+		}
+		if err := json.Unmarshal(in.Object, o); err != nil {
+			return nil, fmt.Errorf("object: %w", err)
+		}
+		return scheduling.Upsert{Object: p.view.Compile(o)}, nil
+	case in.Gone != "":
+		o := sim.Identity(in.Gone, in.Key, in.UID)
+		if o == nil {
+			return nil, fmt.Errorf("gone: %q: no kind that scheduling reads", in.Gone)
+		}
+		return scheduling.Remove{Object: o}, nil
+	case in.Answer != 0:
+		return p.answer(in)
+	}
+	return nil, fmt.Errorf("want one of put, gone and answer")
+}
+
+func (p *player) answer(in *input) (scheduling.Event, error) {
+	out := scheduling.Outcome{ID: in.Answer, Why: in.Why}
+	for out.Result = scheduling.Done; out.Result.String() != in.Result; out.Result++ {
+		if out.Result == scheduling.Unknown {
+			return nil, fmt.Errorf("result: %q: want done, refused, conflict or unknown", in.Result)
+		}
+	}
+	if len(in.Object) > 0 {
+		var pod corev1.Pod
+		if err := json.Unmarshal(in.Object, &pod); err != nil {
+			return nil, fmt.Errorf("object: %w", err)
+		}
+		out.Seen = p.view.Pod(&pod)
+	}
+	for i, data := range in.Budgets {
+		var b policyv1.PodDisruptionBudget
+		if err := json.Unmarshal(data, &b); err != nil {
+			return nil, fmt.Errorf("budgets[%d]: %w", i, err)
+		}
+		if m, ok := p.view.Compile(&b).(*model.Budget); ok {
+			out.Budgets = append(out.Budgets, m)
+		}
+	}
+	return out, nil
+}
+
+// strict decodes a line that has no fields besides those known.
+func strict(line []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}

@@ -1,0 +1,106 @@
+package replay
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/random"
+	"github.com/berthproject/berth/sim/script"
+)
+
+// journal is that of a random simulation with faults and restarts.
+func journal(t *testing.T, seed int64) string {
+	t.Helper()
+	o, err := sim.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := script.Parse("random", random.Generate(seed, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	s.Configure(&o)
+	w := NewWriter(&b, &o)
+	o.Record = w.Record
+	if result, err := s.Run(o); err != nil || result.Err() != nil {
+		t.Fatal(err, result.Err())
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func options(t *testing.T, seed int64) sim.Options {
+	t.Helper()
+	o, err := sim.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := script.Parse("random", random.Generate(seed, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Configure(&o)
+	return o
+}
+
+func TestTheSameInputsGiveTheSameEffects(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for seed := int64(1); seed <= 6; seed++ {
+		runtime.GOMAXPROCS(1)
+		first := journal(t, seed)
+		runtime.GOMAXPROCS(8)
+		if second := journal(t, seed); first != second {
+			t.Fatalf("seed %d: a second run, on 8 processors, writes another journal", seed)
+		}
+		r, err := Run("journal", strings.NewReader(first), options(t, seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Differs > 0 || r.Effects == 0 {
+			t.Errorf("seed %d, line %d: replayed %s, recorded %s", seed, r.Differs, r.Got, r.Want)
+		}
+	}
+}
+
+func TestATamperedJournalIsFound(t *testing.T) {
+	text := journal(t, 3)
+	i := strings.Index(text, `"do":"bind"`)
+	if i < 0 {
+		t.Fatal("the journal binds nothing")
+	}
+	line := 1 + strings.Count(text[:i], "\n")
+	tampered := text[:i] + strings.Replace(text[i:], `"node":"n`, `"node":"m`, 1)
+	r, err := Run("journal", strings.NewReader(tampered), options(t, 3))
+	if err != nil || r.Differs != line {
+		t.Errorf("line %d differs (%v), want line %d", r.Differs, err, line)
+	}
+}
+
+func TestBadJournalsAreRefused(t *testing.T) {
+	o := options(t, 1)
+	head := `{"journal":"` + Version + `","options":"` + fingerprint(&o) + `"}` + "\n"
+	for name, tc := range map[string]struct{ text, want string }{
+		"empty":         {"", "journal: empty"},
+		"no header":     {"{}\n", "journal:1: journal"},
+		"other options": {`{"journal":"` + Version + `","options":"x"}` + "\n", "same --config and --seed"},
+		"no JSON":       {head + "hello\n", "journal:2: "},
+		"unknown field": {head + `{"at":1,"limits":3}` + "\n", "limits"},
+		"not fresh":     {head + `{"at":1,"limit":3,"wake":0}` + "\n", "the first step fresh"},
+		"unknown kind":  {head + `{"at":1,"fresh":true,"limit":3,"wake":0,"in":[{"put":"cats","object":{}}]}` + "\n", `put: "cats"`},
+		"bad object":    {head + `{"at":1,"fresh":true,"limit":3,"wake":0,"in":[{"put":"pods","object":{"spec":3}}]}` + "\n", "in[0]: object"},
+		"bad result":    {head + `{"at":1,"fresh":true,"limit":3,"wake":0,"in":[{"answer":3,"result":"maybe"}]}` + "\n", `result: "maybe"`},
+		"no input":      {head + `{"at":1,"fresh":true,"limit":3,"wake":0,"in":[{}]}` + "\n", "want one of put, gone and answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Run("journal", strings.NewReader(tc.text), o); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want an error with %q", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,166 @@
+package replay
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Writer writes a journal.
+type Writer struct {
+	w   *bufio.Writer
+	err error
+}
+
+// NewWriter begins a journal of a scheduler with the given options.
+func NewWriter(w io.Writer, o *sim.Options) *Writer {
+	j := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
+	j.line(header{Journal: Version, Options: fingerprint(o)})
+	return j
+}
+
+// Record writes a step; it is for sim.Options.Record.
+func (j *Writer) Record(s *sim.Step) {
+	if j.err != nil {
+		return
+	}
+	out := step{At: s.Now.UnixNano(), Fresh: s.Fresh, Limit: s.Limit, Wake: instant(s.Wake)}
+	for i := range s.Inputs {
+		in, err := encode(&s.Inputs[i])
+		if err != nil {
+			j.err = err
+			return
+		}
+		out.In = append(out.In, in)
+	}
+	if out.Effects, j.err = words(s.Effects); j.err == nil {
+		j.line(out)
+	}
+}
+
+// Close writes what is not written yet, and says what went wrong.
+func (j *Writer) Close() error {
+	if j.err != nil {
+		return j.err
+	}
+	return j.w.Flush()
+}
+
+func (j *Writer) line(v any) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		_, err = j.w.Write(append(data, '\n'))
+	}
+	if err != nil && j.err == nil {
+		j.err = err
+	}
+}
+
+func words(effects []scheduling.Effect) (out []json.RawMessage, err error) {
+	for _, e := range effects {
+		w, err := word(e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+func encode(in *sim.Input) (out input, err error) {
+	switch e := in.Event.(type) {
+	case scheduling.Upsert:
+		out.Put = store.KindOf(in.Object)
+	case scheduling.Remove:
+		out.Gone, out.Key, out.UID = gone(e.Object)
+		return out, nil
+	case scheduling.Outcome:
+		out.Answer, out.Result, out.Why = e.ID, e.Result.String(), e.Why
+	}
+	if in.Object != nil {
+		if out.Object, err = json.Marshal(in.Object); err != nil {
+			return out, err
+		}
+	}
+	for _, b := range in.Budgets {
+		data, err := json.Marshal(b)
+		if err != nil {
+			return out, err
+		}
+		out.Budgets = append(out.Budgets, data)
+	}
+	return out, nil
+}
+
+// gone is the kind, the key and the uid of a removed object: it is made by
+// sim.Identity, which is turned round here.
+func gone(object any) (store.Kind, string, string) {
+	switch o := object.(type) {
+	case *model.Pod:
+		return store.Pods, store.Key(o.Namespace, o.Name), o.UID
+	case *model.Node:
+		return store.Nodes, o.Name, ""
+	case *model.Namespace:
+		return store.Namespaces, o.Name, ""
+	case *model.Group:
+		kinds := map[string]store.Kind{"Service": store.Services, "ReplicationController": store.Controllers,
+			"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets}
+		return kinds[o.Kind], store.Key(o.Namespace, o.Name), ""
+	case *model.Budget:
+		return store.Budgets, store.Key(o.Namespace, o.Name), ""
+	case *model.PriorityClass:
+		return store.PriorityClasses, o.Name, ""
+	case *model.ResourceClaim:
+		return store.DeviceClaims, store.Key(o.Namespace, o.Name), o.UID
+	}
+	return goneVolume(object)
+}
+
+func goneVolume(object any) (store.Kind, string, string) {
+	switch o := object.(type) {
+	case *model.PersistentVolume:
+		return store.Volumes, o.Name, ""
+	case *model.PersistentVolumeClaim:
+		return store.Claims, store.Key(o.Namespace, o.Name), o.UID
+	case *model.StorageClass:
+		return store.StorageClasses, o.Name, ""
+	case *model.CSINode:
+		return store.CSINodes, o.Name, ""
+	case *model.CSIDriver:
+		return store.CSIDrivers, o.Name, ""
+	case *model.CSIStorageCapacity:
+		return store.CSICapacities, store.Key(o.Namespace, o.Name), ""
+	case *model.VolumeAttachment:
+		return store.Attachments, o.Name, ""
+	}
+	return "", "", ""
+}
+
+// fingerprint stands for all options that decisions depend on.
+func fingerprint(o *sim.Options) string {
+	h := sha256.New()
+	q := o.Machine.Queue
+	fmt.Fprintln(h, o.Ties, o.ViewMemory, o.Preemption, q.InitialBackoff, q.MaxBackoff, q.LeftoverAfter,
+		o.Machine.BindTimeout, o.Machine.Confirm, o.Machine.LookAgain, o.Machine.VictimsTimeout, o.Machine.AuditEvery)
+	for _, p := range o.Profiles {
+		data, err := json.Marshal(p.Config())
+		fmt.Fprintln(h, string(data), err)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func instant(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
