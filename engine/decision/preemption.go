@@ -21,13 +21,13 @@ type Preemption struct {
 	// victim that counts as a violation may be Paid in Debits, as these are of the
 	// victims alone.
 	Violations int
-	// Candidates is how many nodes preemption could make fit; set when Tried is
-	// Nominated.
-	Candidates int
 	// Counts are why nodes cannot be helped, sorted, with all nodes of the cluster
-	// that are no candidates; set when Tried is NoneHelps or Nominated.
-	Counts []Count
-	Nodes  int // in the cluster; always set
+	// that are no candidates; set when Tried is NoneHelps. Candidates is how many
+	// nodes could be. Of a Nominated pod the plain path alone knows them, as finding the
+	// best does not take looking at the others.
+	Counts     []Count
+	Candidates int
+	Nodes      int // in the cluster; always set
 	// Clears: the pod's nomination is void and must be taken back. Set when Tried is NoneHelps.
 	Clears bool
 	Error  string // when Tried is TriedError

@@ -12,14 +12,21 @@ import (
 
 // Trial judges nodes as they would be for a pod if some pods left them, by the
 // rules of the plain path. It is void once the state changes.
-type Trial struct{ a *attempt }
+type Trial struct {
+	a   *attempt
+	rec decision.Record // that the rules were compiled into
+}
 
 // NewTrial compiles the rules for a pod. ok is false when one of them fails or
 // refuses all nodes at once: no pod's leaving helps then.
 func NewTrial(s *cluster.State, p *Profile, pod *model.Pod) (t *Trial, ok bool) {
-	a := newAttempt(s, p, pod)
-	return &Trial{a}, a.compile(&decision.Record{})
+	t = &Trial{a: newAttempt(s, p, pod)}
+	return t, t.a.compile(&t.rec)
 }
+
+// Narrowed are the names of the nodes that the rules limit the search to; ok is false
+// when they do not.
+func (t *Trial) Narrowed() (names []string, ok bool) { return t.rec.PreFilterNodes, t.rec.Narrowed }
 
 // Without judges a node without some of its pods: with the pods of at least the
 // pod's priority that are nominated to it, and without them. Ports are the host ports

@@ -123,6 +123,17 @@ func (l *lean) try(n *needs, pod *model.Pod, id cluster.NodeID) result {
 	})
 }
 
+// code is the verdict on a node as it is.
+func (l *lean) code(n *needs, pod *model.Pod, id cluster.NodeID) decision.Code {
+	switch l.try(n, pod, id).kind {
+	case absent, hopeless:
+		return decision.Unresolvable
+	case notNeeded:
+		return decision.Fits
+	}
+	return decision.Unschedulable
+}
+
 // reserve takes out of what is free what the pod needs; what it does not ask for
 // cannot run short.
 func (l *lean) reserve(free *room, n *needs) {

@@ -16,25 +16,21 @@ func (pl *Planner) choose(c *column, pod *model.Pod, out *decision.Preemption) {
 	if pl.options.PreferMovable {
 		most = movableTies
 	}
-	tallied := &c.tally
 	if !c.kept {
 		pl.counts.Scanned++
-		tallied = pl.scan(c, pod, from, most)
+		pl.scan(c, pod, from, most)
 	} else {
 		pl.counts.Columned++
 		c.catchUp(&pl.lean)
-		own, moved := pl.ownNode(pod)
-		var before result
-		if moved { // its own nomination does not count for itself
-			before = c.of[own]
+		if own, ok := pl.state.NodeID(pod.Nominated); ok { // its own nomination does not count for itself
+			before := c.of[own]
 			c.put(own, pl.lean.try(c.needs, pod, own), ranks)
 			defer func() { c.put(own, before, ranks) }()
 		}
 		pl.ties = c.tree.best(pl.ties[:0], from, most, c.of)
 	}
-	out.Counts = tallied.counts(c.needs)
 	if len(pl.ties) == 0 {
-		out.Tried, out.Clears = decision.NoneHelps, pod.Nominated != ""
+		out.Tried, out.Clears, out.Counts = decision.NoneHelps, pod.Nominated != "", c.tally.counts(c.needs)
 		return
 	}
 	id := pl.ties[0]
@@ -43,23 +39,17 @@ func (pl *Planner) choose(c *column, pod *model.Pod, out *decision.Preemption) {
 	}
 	r := pl.lean.try(c.needs, pod, id)
 	out.Tried, out.Node, out.Victims = decision.Nominated, pl.state.Node(id).Model.Name, pl.lean.ordered(id)
-	out.Violations, out.Candidates = int(r.cost.violations), tallied.kinds[helped]
+	out.Violations = int(r.cost.violations)
 	if st := &pl.stacks.of[id]; st.covers != nil {
 		out.Debits = pl.stacks.books.account(st).Debits(out.Victims)
 	}
 }
 
-// ownNode is the node that holds room for the pod itself.
-func (pl *Planner) ownNode(pod *model.Pod) (cluster.NodeID, bool) {
-	if pod.Nominated == "" {
-		return 0, false
-	}
-	return pl.state.NodeID(pod.Nominated)
-}
-
-// scan tries all nodes and keeps the first of the lowest cost in ties, in their order.
-func (pl *Planner) scan(c *column, pod *model.Pod, from int32, most int) *tally {
-	_, byRank, _ := pl.stacks.index.Ranks()
+// scan keeps the nodes of the lowest cost in ties, in their order, and passes over those
+// that cannot be among them. Where none can be helped it has tried all.
+func (pl *Planner) scan(c *column, pod *model.Pod, from int32, most int) {
+	t := &pl.stacks
+	_, byRank, _ := t.index.Ranks()
 	c.tally = tally{}
 	pl.ties = pl.ties[:0]
 	var least cost
@@ -71,6 +61,11 @@ func (pl *Planner) scan(c *column, pod *model.Pod, from int32, most int) *tally 
 		id := byRank[at]
 		if id < 0 {
 			continue
+		}
+		if len(pl.ties) > 0 {
+			if low, ok := t.bound(id, pod.Spec.Priority, &c.needs.amounts); !ok || !low.beats(&least) {
+				continue
+			}
 		}
 		r := pl.lean.try(c.needs, pod, id)
 		c.tally.add(&r, 1)
@@ -84,7 +79,6 @@ func (pl *Planner) scan(c *column, pod *model.Pod, from int32, most int) *tally 
 			pl.ties = append(pl.ties, id)
 		}
 	}
-	return &c.tally
 }
 
 // mostMovable is the first of the ties with the fewest victims that cannot move.

@@ -12,8 +12,8 @@ import (
 //
 // Pods for which nothing counts on a node but what is and stands there (placement.Lone) share a column: what
 // trying each node came to, with a winner tree over it. Only nodes that have changed are tried again, by
-// sums over their pods instead of by the rules. Other pods go the plain path. It belongs to
-// one State and is used by whoever owns that.
+// sums over their pods instead of by the rules. Other pods are tried by the rules, where
+// they may still find the best. It belongs to one State and is used by whoever owns that.
 type Planner struct {
 	state   *cluster.State
 	profile *placement.Profile
@@ -34,7 +34,7 @@ type Planner struct {
 }
 
 // Counters are how many plans were made in which way.
-type Counters struct{ Plain, Scanned, Columned int }
+type Counters struct{ Quick, Guarded, Scanned, Columned int }
 
 // key is what makes pods the same to all nodes.
 type key struct {
@@ -47,7 +47,7 @@ type key struct {
 func NewPlanner(s *cluster.State, p *placement.Profile, seed uint64, o Options) *Planner {
 	pl := &Planner{state: s, profile: p, seed: seed, options: o, engine: placement.NewEngine(s, p, seed), room: 64 << 20,
 		specs: map[*model.PodSpec]*model.PodSpec{}}
-	pl.stacks = stacks{state: s, index: s.Index(), books: &books{rule: o.rule(), state: s}}
+	pl.stacks = stacks{state: s, index: s.Index(), books: &books{rule: o.rule(), state: s}, priorities: map[int32]int{}}
 	pl.lean.stacks = &pl.stacks
 	pl.forget()
 	return pl
@@ -73,40 +73,47 @@ func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preempt
 		out.Tried = decision.NeverMay
 		return out
 	}
-	l, ok := pl.engine.Lone(pod)
-	if !ok {
-		pl.counts.Plain++
-		rec := placement.Evaluate(pl.state, pl.profile, pl.seed, pod)
-		return &Evaluate(pl.state, pl.profile, pl.seed, pl.options, pod, rec).Preemption
-	}
-	if pl.epoch != pl.stacks.index.Epoch {
-		pl.forget()
-	}
 	pl.stacks.sync()
-	n := pl.column(l, pod)
-	if out.Tried = barred(pl.state, pod, pl.codeOn(n.needs, pod)); out.Tried != decision.NotTried {
+	if sum.Curable == 0 || !pl.stacks.anyBelow(pod.Spec.Priority) {
+		pl.counts.Quick++
+		s := survey{left: sum.Curable}
+		out.Tried, out.Clears, out.Counts = decision.NoneHelps, pod.Nominated != "", s.counts(out.Nodes)
 		return out
 	}
-	pl.choose(n, pod, out)
+	code, choose := pl.way(pod, sum)
+	if choose == nil {
+		return out
+	}
+	nominated := decision.Unresolvable
+	if id, ok := pl.state.NodeID(pod.Nominated); ok {
+		nominated = code(id)
+	}
+	if out.Tried = barred(pl.state, pod, nominated); out.Tried == decision.NotTried {
+		choose(out)
+	}
 	return out
 }
 
-// codeOn is the verdict on the node that a pod is nominated to.
-func (pl *Planner) codeOn(n *needs, pod *model.Pod) decision.Code {
-	if pod.Nominated == "" {
-		return decision.Unresolvable
+// way is how a pod is gone about: how to judge a node as it is, and how to choose.
+func (pl *Planner) way(pod *model.Pod, sum *decision.Summary) (code func(cluster.NodeID) decision.Code, choose func(*decision.Preemption)) {
+	if l, ok := pl.engine.Lone(pod); ok {
+		c := pl.column(l, pod)
+		return func(id cluster.NodeID) decision.Code { return pl.lean.code(c.needs, pod, id) },
+			func(out *decision.Preemption) { pl.choose(c, pod, out) }
 	}
-	id, ok := pl.state.NodeID(pod.Nominated)
-	if !ok || pl.lean.try(n, pod, id).kind == hopeless {
-		return decision.Unresolvable
+	if g, ok := pl.guarded(pod); ok {
+		return g.code, func(out *decision.Preemption) { g.choose(sum.Curable, out) }
 	}
-	return decision.Unschedulable
+	return nil, nil
 }
 
 // column finds the column for a pod. One seen for the first time gets a column
 // without anything kept in it.
 func (pl *Planner) column(l placement.Lone, pod *model.Pod) *column {
 	k := key{Lone: l}
+	if pl.epoch != pl.stacks.index.Epoch {
+		pl.forget()
+	}
 	kind := *pod
 	if kind.Owner = (model.Owner{}); pl.stacks.phantoms > 0 {
 		k.owner, kind.Owner = pod.Owner.UID, pod.Owner

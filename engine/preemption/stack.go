@@ -17,6 +17,16 @@ type stack struct {
 	ahead  []*model.Pod
 }
 
+// brief is what bounds the cost of making room on a node from below: whoever leaves,
+// somebody of at least the lowest priority here does, and none of those started later than
+// late. most is the largest amount that a pod here takes.
+type brief struct {
+	low      int32 // the lowest priority; meaningless without pods
+	pods     int32
+	late     int64
+	cpu, mem int64 // the most that one pod takes
+}
+
 // seat is a pod in a stack.
 type seat struct {
 	pod      *model.Pod
@@ -31,6 +41,9 @@ type stacks struct {
 	index *cluster.Index
 	books *books
 	of    []stack // by NodeID
+	brief []brief // by NodeID
+	// priorities is how many pods there are of each.
+	priorities map[int32]int
 	// phantoms is how many nominations are of phantoms, which count for some owners' pods alone.
 	phantoms int
 	pos      int64 // of the index's log
@@ -49,8 +62,9 @@ func (t *stacks) sync() {
 		t.dirty.reset(len(t.index.Rows))
 		t.books.clear()
 		t.phantoms = 0
+		clear(t.priorities)
 		for id := range t.of {
-			t.of[id] = stack{}
+			t.of[id], t.brief[id] = stack{}, brief{}
 		}
 		for _, id := range t.state.NodeIDs() {
 			t.look(id)
@@ -70,11 +84,15 @@ func (t *stacks) sync() {
 // look makes a node's stack anew.
 func (t *stacks) look(id cluster.NodeID) {
 	for len(t.of) <= int(id) {
-		t.of = append(t.of, stack{})
+		t.of, t.brief = append(t.of, stack{}), append(t.brief, brief{})
 	}
 	st := &t.of[id]
 	t.books.leave(id, st)
 	t.countPhantoms(st, -1)
+	for i := range st.seats {
+		t.priorities[st.seats[i].priority]--
+	}
+	t.brief[id] = brief{}
 	st.seats, st.covers, st.ahead = st.seats[:0], nil, nil
 	n := t.state.Node(id)
 	if n == nil {
@@ -102,6 +120,33 @@ func (t *stacks) look(id cluster.NodeID) {
 		return byImportance(a.pod, b.pod)
 	})
 	t.books.enter(id, st)
+	t.brief[id] = st.brief()
+	for i := range st.seats {
+		t.priorities[st.seats[i].priority]++
+	}
+}
+
+func (st *stack) brief() brief {
+	b := brief{pods: int32(len(st.seats))}
+	for i := range st.seats {
+		s := &st.seats[i]
+		b.cpu, b.mem = max(b.cpu, s.cpu), max(b.mem, s.mem)
+	}
+	if b.pods > 0 { // the last is of the lowest priority and of these the last to start
+		last := &st.seats[b.pods-1]
+		b.low, b.late = last.priority, last.start
+	}
+	return b
+}
+
+// anyBelow says whether a pod of lower priority is on any node.
+func (t *stacks) anyBelow(priority int32) bool {
+	for p, n := range t.priorities { // any; the order does not matter
+		if p < priority && n > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // lower is the index of the first seat of lower priority; those from there on might leave.
