@@ -7,6 +7,8 @@
 // decided, assumed, asked to be bound (or to preempt, or to be reported as refused);
 // a stub in place of the API grants that and the pod comes back, compiled again, as the watch
 // would show it. Serialization, network and the goroutines that post requests are not in it.
+// With -shell the real feed and actuator are around the machine, on client-go's reflectors
+// and an API in memory, as the peer has its own; that costs more.
 //
 // As a work of Berth takes a fraction of a second, it is done again from the
 // beginning, with a new machine, until there is enough to measure; what is printed are means a run.

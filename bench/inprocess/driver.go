@@ -60,11 +60,22 @@ func (t *timed) Decide(pod *model.Pod, out *decision.Summary) {
 	t.n++
 }
 
-func newDriver(w *Work) (*driver, error) {
+// newMachine is a machine with the default profile and a clock around its decisions.
+func newMachine(clock *timed) (*scheduling.Machine, error) {
 	p, err := placement.NewProfile(placement.DefaultConfig())
 	if err != nil {
 		return nil, err
 	}
+	cfg := scheduling.DefaultConfig()
+	placed := scheduling.Placed(p, 1, 0)
+	cfg.Profiles = []scheduling.Profile{{Name: placed.Name, New: func(s *cluster.State) scheduling.Placer {
+		clock.Placer = placed.New(s)
+		return clock
+	}}}
+	return scheduling.New(cfg), nil
+}
+
+func newDriver(w *Work) (*driver, error) {
 	d := &driver{w: w, in: intake.New(), clock: &timed{}, pods: map[string]*held{}}
 	for _, t := range w.Templates {
 		raw, err := t.Marshal()
@@ -73,13 +84,10 @@ func newDriver(w *Work) (*driver, error) {
 		}
 		d.encoded = append(d.encoded, raw)
 	}
-	cfg := scheduling.DefaultConfig()
-	placed := scheduling.Placed(p, 1, 0)
-	cfg.Profiles = []scheduling.Profile{{Name: placed.Name, New: func(s *cluster.State) scheduling.Placer {
-		d.clock.Placer = placed.New(s)
-		return d.clock
-	}}}
-	d.m = scheduling.New(cfg)
+	var err error
+	if d.m, err = newMachine(d.clock); err != nil {
+		return nil, err
+	}
 	return d, d.list()
 }
 

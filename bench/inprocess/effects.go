@@ -125,19 +125,25 @@ func (d *driver) restart() {
 func (d *driver) finish(r *Result) {
 	r.Bound, r.Refused, r.Victims, r.Cascades = d.bound, d.refused, d.victims, d.cascades
 	r.LastChange = d.last.Sub(d.began).Seconds()
-	on := map[string]int{}
-	for _, h := range d.pods {
-		if h.index < 0 {
-			continue
+	r.count(d.pods)
+	if d.w.Settle > 0 {
+		for _, h := range d.pods {
+			if h.index >= 0 {
+				r.Final = append(r.Final, Final{Pod: h.index, Node: h.node})
+			}
 		}
-		if h.node != "" {
+		slices.SortFunc(r.Final, func(a, b Final) int { return a.Pod - b.Pod })
+	}
+}
+
+// count tells on how many nodes the pods are that arrived.
+func (r *Result) count(pods map[string]*held) {
+	on := map[string]int{}
+	for _, h := range pods {
+		if h.index >= 0 && h.node != "" {
 			on[h.node]++
 			r.MostOnOne = max(r.MostOnOne, on[h.node])
 		}
-		if d.w.Settle > 0 {
-			r.Final = append(r.Final, Final{Pod: h.index, Node: h.node})
-		}
 	}
-	slices.SortFunc(r.Final, func(a, b Final) int { return a.Pod - b.Pod })
 	r.NodesUsed = len(on)
 }

@@ -14,14 +14,19 @@ import (
 func main() {
 	enough := flag.Duration("enough", 2*time.Second, "CPU time after which the work is not done again")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of all runs")
+	inShell := flag.Bool("shell", false, "with the real feed and actuator around the machine, on an API in memory")
 	flag.Parse()
-	if err := run(flag.Arg(0), *enough, *profile); err != nil {
+	do := once
+	if *inShell {
+		do = onceInShell
+	}
+	if err := run(flag.Arg(0), *enough, *profile, do); err != nil {
 		fmt.Fprintln(os.Stderr, "inprocess:", err)
 		os.Exit(1)
 	}
 }
 
-func run(file string, enough time.Duration, profile string) error {
+func run(file string, enough time.Duration, profile string, do func(*Work) (*Result, any, error)) error {
 	w, err := readWork(file)
 	if err != nil {
 		return fmt.Errorf("usage: inprocess FILE (a work of parity/run): %w", err)
@@ -37,7 +42,7 @@ func run(file string, enough time.Duration, profile string) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	r, err := measure(w, enough)
+	r, err := measure(w, enough, do)
 	if err != nil {
 		return err
 	}
@@ -46,16 +51,18 @@ func run(file string, enough time.Duration, profile string) error {
 
 // measure does the work until enough CPU time was measured, and at most 20 times
 // or for 20 times as long; memory is that of the first time.
-func measure(w *Work, enough time.Duration) (*Result, error) {
+func measure(w *Work, enough time.Duration, do func(*Work) (*Result, any, error)) (*Result, error) {
 	sum := &Result{}
 	began, n := time.Now(), 0
 	for n == 0 || w.Settle == 0 && n < 20 && sum.CPU < enough.Seconds() && time.Since(began) < 20*enough {
-		one, err := once(w, n == 0)
+		one, kept, err := do(w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.Name, err)
 		}
 		if n++; n > 1 {
 			one.PeakRSS, one.LiveHeap = sum.PeakRSS, sum.LiveHeap
+		} else if err := one.remember(kept); err != nil {
+			return nil, err
 		}
 		one.Seconds += sum.Seconds
 		one.CPU += sum.CPU
@@ -71,37 +78,39 @@ func measure(w *Work, enough time.Duration) (*Result, error) {
 	return sum, nil
 }
 
-// once does the work on a new machine.
-func once(w *Work, first bool) (*Result, error) {
+// once does the work on a new machine, which it returns, too.
+func once(w *Work) (*Result, any, error) {
 	d, err := newDriver(w)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := d.arrive(0, w.Warm); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := &Result{Pods: len(w.Pods) - w.Warm}
 	d.restart()
 	pods, err := d.prepare(w.Warm, len(w.Pods))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	before := d.reading()
+	before := reading(d.clock)
 	if err := d.arriveAll(pods); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d.reading().since(before, r)
+	reading(d.clock).since(before, r)
 	d.finish(r)
-	if !first {
-		return r, nil
-	}
+	return r, d, nil
+}
+
+// remember takes the memory that was used by what is kept.
+func (r *Result) remember(kept any) (err error) {
 	if r.PeakRSS, err = peakRSS(); err != nil {
-		return nil, err
+		return err
 	}
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	r.LiveHeap = float64(m.HeapAlloc)
-	runtime.KeepAlive(d)
-	return r, nil
+	runtime.KeepAlive(kept)
+	return nil
 }

@@ -19,13 +19,13 @@ type read struct {
 	deciding      time.Duration
 }
 
-func (d *driver) reading() read {
+func reading(clock *timed) read {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return read{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs, bytes: m.TotalAlloc,
-		decisions: d.clock.n, deciding: d.clock.took}
+		decisions: clock.n, deciding: clock.took}
 }
 
 // since says what was used since an earlier reading.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/berthproject/berth/parity/work"
 )
@@ -61,7 +63,11 @@ func (b *bench) row(sides map[string]string, s work.Shape, percentage int32, v *
 	if b.o.quick {
 		pods = min(pods, 100)
 	}
-	results, err := b.alternate(sides, s.Make(b.o.nodes, pods, percentage))
+	w := s.Make(b.o.nodes, pods, percentage)
+	if b.o.keep != "" {
+		return w.Write(filepath.Join(b.o.keep, fmt.Sprintf("%s-%s.json", strings.NewReplacer(" ", "-", ",", "").Replace(s.Name), looked)))
+	}
+	results, err := b.alternate(sides, w)
 	if err != nil {
 		return err
 	}

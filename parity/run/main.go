@@ -23,6 +23,7 @@ type options struct {
 	cpus   string
 	berth  string
 	nodes  int
+	keep   string
 }
 
 func main() {
@@ -35,6 +36,7 @@ func main() {
 	flag.StringVar(&o.cpus, "cpus", "", "CPUs to pin both sides to, as taskset wants them; empty: all")
 	flag.StringVar(&o.berth, "berth", "..", "folder of Berth's module")
 	flag.IntVar(&o.nodes, "nodes", 5000, "nodes of the in-process cluster")
+	flag.StringVar(&o.keep, "keep", "", "folder to write the works to, to be given to peer or inprocess by hand; nothing is measured in process then")
 	flag.Parse()
 	klog.SetLogger(logr.Discard()) // of the libraries
 	o.only = regexp.MustCompile(only)

@@ -85,15 +85,17 @@ func mix(w *Work, n int) {
 	}
 }
 
+// hundred warms up until each shape has been seen twice.
 func hundred(w *Work, pods int) {
 	mix(w, 100)
+	w.Warm = max(w.Warm, 200)
 	w.rotate(pods)
 }
 
-// thousand warms up until each shape has been seen; from then on a pod goes for each bound.
+// thousand warms up until each shape has been seen twice; from then on a pod goes for each bound.
 func thousand(w *Work, pods int) {
 	mix(w, 1000)
-	w.Warm = max(w.Warm, 1000)
+	w.Warm = max(w.Warm, 2000)
 	w.Hold = w.Warm
 	w.rotate(pods)
 }

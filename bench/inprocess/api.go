@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// api stands for the API server in front of the shell: pods, the nodes' list, and one
+// watch of pods that hands over pointers.
+type api struct {
+	w       *Work
+	encoded [][]byte // the templates
+	nodes   *corev1.NodeList
+	events  chan watch.Event
+
+	mu       sync.Mutex
+	placed   *corev1.PodList
+	pods     map[string]*held // by name
+	order    []string         // bound pods that arrived, the oldest first
+	version  int64
+	answered int
+	changed  chan struct{}
+
+	bound, refused, victims int
+}
+
+func newAPI(w *Work) (*api, error) {
+	a := &api{w: w, pods: map[string]*held{}, changed: make(chan struct{}, 1), nodes: &corev1.NodeList{}, placed: &corev1.PodList{},
+		events: make(chan watch.Event, 8*len(w.Pods)+2*len(w.Placed)+1000)}
+	for _, t := range w.Templates {
+		raw, err := t.Marshal()
+		if err != nil {
+			return nil, err
+		}
+		a.encoded = append(a.encoded, raw)
+	}
+	a.nodes.ResourceVersion, a.placed.ResourceVersion = "1", "1"
+	for _, n := range w.Nodes {
+		n.ResourceVersion = "1"
+		a.nodes.Items = append(a.nodes.Items, *n)
+	}
+	a.placed.Items = make([]corev1.Pod, len(w.Placed))
+	for i, p := range w.Placed {
+		pod := &a.placed.Items[i]
+		if err := a.make(pod, p.Template, fmt.Sprintf("placed-%d", i)); err != nil {
+			return nil, err
+		}
+		pod.Spec.NodeName, pod.Status.Phase = p.Node, corev1.PodRunning
+		a.pods[pod.Name] = &held{pod: pod, node: p.Node, index: -1}
+	}
+	return a, nil
+}
+
+// make decodes a pod of its own from a template.
+func (a *api) make(pod *corev1.Pod, template int, name string) error {
+	if err := pod.Unmarshal(a.encoded[template]); err != nil {
+		return err
+	}
+	pod.Name, pod.UID = name, types.UID("b1946ac9-2492-4d23-8f9c-"+name)
+	pod.CreationTimestamp.Time = time.Now()
+	pod.ResourceVersion = a.nextVersion()
+	return nil
+}
+
+func (a *api) nextVersion() string {
+	a.version++
+	return strconv.FormatInt(a.version, 10)
+}
+
+// prepare makes pods that are to arrive.
+func (a *api) prepare(from, to int) ([]*corev1.Pod, error) {
+	pods := make([]*corev1.Pod, 0, to-from)
+	for i := from; i < to; i++ {
+		pod := &corev1.Pod{}
+		if err := a.make(pod, a.w.Pods[i], fmt.Sprintf("p-%d", i)); err != nil {
+			return nil, err
+		}
+		pods = append(pods, pod)
+	}
+	return pods, nil
+}
+
+// arrive lets pods arrive, all at once, and waits for the answers; from is the first's index.
+func (a *api) arrive(pods []*corev1.Pod, from int) error {
+	for i, pod := range pods {
+		a.mu.Lock()
+		a.pods[pod.Name] = &held{pod: pod, index: from + i}
+		a.events <- watch.Event{Type: watch.Added, Object: pod}
+		a.mu.Unlock()
+	}
+	to := from + len(pods)
+	const patience = 2 * time.Minute
+	for began := time.Now(); ; {
+		a.mu.Lock()
+		answered := a.answered
+		a.mu.Unlock()
+		if answered >= to {
+			return nil
+		}
+		if time.Since(began) > patience {
+			return fmt.Errorf("%d of %d pods answered after %v", answered, to, patience)
+		}
+		select {
+		case <-a.changed:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func gone(name string) error { return apierrors.NewNotFound(corev1.Resource("pods"), name) }
+
+// change puts a changed pod in place of the old one and lets it be seen.
+func (a *api) change(name string, change func(h *held, p *corev1.Pod)) (*corev1.Pod, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h := a.pods[name]
+	if h == nil {
+		return nil, gone(name)
+	}
+	pod := *h.pod
+	pod.ResourceVersion = a.nextVersion()
+	h.pod = &pod
+	a.events <- watch.Event{Type: watch.Modified, Object: &pod}
+	change(h, &pod)
+	return &pod, nil
+}
+
+// answer counts a pod once.
+func (a *api) answer(h *held) {
+	if h.index < 0 || h.answered {
+		return
+	}
+	h.answered = true
+	a.answered++
+	select {
+	case a.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (a *api) remove(name string) error {
+	h := a.pods[name]
+	if h == nil {
+		return gone(name)
+	}
+	a.events <- watch.Event{Type: watch.Deleted, Object: h.pod}
+	delete(a.pods, name)
+	return nil
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	typedevents "k8s.io/client-go/kubernetes/typed/events/v1"
+)
+
+// client is the fake one, but for pods and nodes, which are the api's.
+type client struct {
+	kubernetes.Interface
+	api *api
+}
+
+type coreV1 struct {
+	typed.CoreV1Interface
+	api *api
+}
+
+type pods struct {
+	typed.PodInterface
+	api *api
+}
+
+type nodes struct {
+	typed.NodeInterface
+	api *api
+}
+
+type eventsV1 struct{ typedevents.EventsV1Interface }
+
+type noEvents struct{ typedevents.EventInterface }
+
+// stream is a watch of what a channel brings.
+type stream chan watch.Event
+
+func (s stream) ResultChan() <-chan watch.Event { return s }
+
+func (s stream) Stop() {}
+
+// IsWatchListSemanticsUnSupported makes reflectors list and then watch.
+func (c *client) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (c *client) CoreV1() typed.CoreV1Interface { return coreV1{c.Interface.CoreV1(), c.api} }
+
+func (c *client) EventsV1() typedevents.EventsV1Interface { return eventsV1{c.Interface.EventsV1()} }
+
+func (e eventsV1) Events(namespace string) typedevents.EventInterface {
+	return noEvents{e.EventsV1Interface.Events(namespace)}
+}
+
+func (noEvents) Create(_ context.Context, e *eventsv1.Event, _ metav1.CreateOptions) (*eventsv1.Event, error) {
+	return e, nil
+}
+
+func (c coreV1) Pods(namespace string) typed.PodInterface {
+	return pods{c.CoreV1Interface.Pods(namespace), c.api}
+}
+
+func (c coreV1) Nodes() typed.NodeInterface { return nodes{c.CoreV1Interface.Nodes(), c.api} }
+
+func (n nodes) List(context.Context, metav1.ListOptions) (*corev1.NodeList, error) {
+	return n.api.nodes, nil
+}
+
+func (n nodes) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	return make(stream), nil
+}
+
+func (p pods) List(context.Context, metav1.ListOptions) (*corev1.PodList, error) {
+	return p.api.placed, nil
+}
+
+func (p pods) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	return stream(p.api.events), nil
+}
+
+func (p pods) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Pod, error) {
+	p.api.mu.Lock()
+	defer p.api.mu.Unlock()
+	if h := p.api.pods[name]; h != nil {
+		return h.pod, nil
+	}
+	return nil, gone(name)
+}
+
+func (p pods) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOptions) error {
+	a := p.api
+	_, err := a.change(b.Name, func(h *held, pod *corev1.Pod) {
+		pod.Spec.NodeName, h.node = b.Target.Name, b.Target.Name
+		a.bound++
+		if a.order = append(a.order, b.Name); a.w.Hold > 0 && len(a.order) > a.w.Hold {
+			_ = a.remove(a.order[0])
+			a.order = a.order[1:]
+		}
+		a.answer(h)
+	})
+	return err
+}
+
+func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
+	p.api.mu.Lock()
+	defer p.api.mu.Unlock()
+	p.api.victims++
+	return p.api.remove(name)
+}
+
+// Patch merges conditions and the nomination into the status.
+func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data []byte, _ metav1.PatchOptions, sub ...string) (*corev1.Pod, error) {
+	if len(sub) != 1 || sub[0] != "status" || kind != types.StrategicMergePatchType {
+		return nil, fmt.Errorf("pod %s: a patch of %v of type %s: only strategic merge patches of the status are known", name, sub, kind)
+	}
+	var patch struct {
+		Status struct {
+			NominatedNodeName *string               `json:"nominatedNodeName"`
+			Conditions        []corev1.PodCondition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(data, &patch); err != nil {
+		return nil, err
+	}
+	a := p.api
+	return a.change(name, func(h *held, pod *corev1.Pod) {
+		if n := patch.Status.NominatedNodeName; n != nil {
+			pod.Status.NominatedNodeName = *n
+		}
+		pod.Status.Conditions = slices.Clone(pod.Status.Conditions)
+		for _, c := range patch.Status.Conditions {
+			pod.Status.Conditions = append(slices.DeleteFunc(pod.Status.Conditions, func(o corev1.PodCondition) bool { return o.Type == c.Type }), c)
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+				a.refuse(h)
+			}
+		}
+	})
+}
+
+// refuse counts a refusal.
+func (a *api) refuse(h *held) {
+	if h.index >= 0 && !h.refused {
+		h.refused = true
+		a.refused++
+	}
+	if a.w.Refusals {
+		a.answer(h)
+	}
+}
+
+// restart begins to count anew.
+func (a *api) restart() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.bound, a.refused, a.victims = 0, 0, 0
+}
+
+// finish tells what came of the pods.
+func (a *api) finish(r *Result) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r.Bound, r.Refused, r.Victims = a.bound, a.refused, a.victims
+	r.count(a.pods)
+}
