@@ -139,6 +139,12 @@ func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
 		out = a.preempt(bounded, e)
 	case scheduling.Unnominate:
 		out = a.unnominate(bounded, e)
+	case scheduling.Ask:
+		out = a.o.Extenders.Ask(bounded, e)
+	case scheduling.AskVictims:
+		out = a.o.Extenders.AskVictims(bounded, e)
+	case scheduling.Missed:
+		out = a.missed(e)
 	}
 	out.ID = e.EffectID()
 	if a.o.Observe != nil {
@@ -173,6 +179,12 @@ func podOf(e scheduling.Effect) *model.Pod {
 	case scheduling.Preempt:
 		return e.Pod
 	case scheduling.Unnominate:
+		return e.Pod
+	case scheduling.Ask:
+		return e.Pod
+	case scheduling.AskVictims:
+		return e.Pod
+	case scheduling.Missed:
 		return e.Pod
 	}
 	return &model.Pod{}

@@ -1,0 +1,18 @@
+package actuate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+func TestAMissedWakeUpIsAnEventOfThePod(t *testing.T) {
+	a, _ := rig(nil)
+	a.one(t.Context(), scheduling.Missed{ID: 3, Pod: web, Node: "n7", Rules: decision.RuleSet(0).With(decision.TaintToleration).With(decision.NodePorts)})
+	ev := <-a.o.Events.queue
+	if ev.Reason != "MissedWakeUp" || ev.Type != "Warning" || ev.Regarding.Name != "web" || !strings.Contains(ev.Note, "fits on node n7") || !strings.Contains(ev.Note, "rejected by TaintToleration, NodePorts ") {
+		t.Errorf("%+v", ev)
+	}
+}
