@@ -64,6 +64,8 @@ func (t *trace) words() podStep {
 		step.What = "take nomination back"
 	case scheduling.Ask:
 		step.What, step.Message = "ask extenders", fmt.Sprintf("%d nodes", len(e.Nodes))
+	case scheduling.Missed:
+		step.What, step.Node, step.Rules = "found to fit by the audit", e.Node, rules(e.Rules)
 	case scheduling.AskVictims:
 		step.What, step.Message = "ask extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
 	}

@@ -115,6 +115,8 @@ func (m *metrics) emitted(e scheduling.Effect) {
 		if p := e.Summary.Preemption; p != nil && p.Tried != decision.NotTried {
 			m.preemptions.Inc()
 		}
+	case scheduling.Missed:
+		m.missed.Inc()
 	}
 }
 

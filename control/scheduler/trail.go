@@ -85,6 +85,8 @@ func (t *trail) place(e scheduling.Effect) (*model.Pod, *ring) {
 		return e.Pod, &t.waiting
 	case scheduling.AskVictims:
 		return e.Pod, &t.waiting
+	case scheduling.Missed:
+		return e.Pod, &t.waiting
 	}
 	return nil, nil
 }
