@@ -80,6 +80,8 @@ func changed(pod *model.Pod, c *remedy.Change) string {
 		return fmt.Sprintf("let %s run %d pods", c.Node, c.Amount)
 	case remedy.InstallDriver:
 		return fmt.Sprintf("install the CSI driver %s on %s", c.Key, c.Node)
+	case remedy.EndHold:
+		return fmt.Sprintf("end the hold %s on %s", c.Key, c.Node)
 	case remedy.RunPod:
 		return fmt.Sprintf("run a pod with labels %s of namespace %s on %s, as the pod's affinity asks", labelWords(c.Labels), c.Key, c.Node)
 	case remedy.AddVolume:

@@ -20,6 +20,7 @@ var changeWords = map[decision.Change]string{
 	decision.PodAssigned:       "a pod comes to a node",
 	decision.PodRelabelled:     "a placed pod's labels change",
 	decision.PodScaledDown:     "a placed pod asks for less",
+	decision.PodLeaving:        "a placed pod is being deleted",
 	decision.PodRemoved:        "a placed pod goes",
 	decision.GroupChanged:      "a Service, ReplicaSet or the like changes",
 	decision.NamespaceRelabel:  "a namespace's labels change",
@@ -32,6 +33,7 @@ var changeWords = map[decision.Change]string{
 	decision.AttachmentChanged: "a VolumeAttachment changes",
 	decision.BudgetChanged:     "a PodDisruptionBudget changes",
 	decision.DevicesChanged:    "a ResourceClaim changes",
+	decision.HoldEnded:         "the hold ends",
 }
 
 // Wake is what makes the scheduler try a waiting pod again, for one rule that

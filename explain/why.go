@@ -13,6 +13,8 @@ func Why(r *decision.Reason) string {
 	switch r.Why {
 	case decision.WhyInsufficient:
 		return insufficient(r)
+	case decision.WhyAvoid:
+		return fmt.Sprintf("held off its owner's pods after %d of them had to leave for %s (hold %s)", r.Have, r.Subject, r.Who)
 	case decision.WhyTooManyPods:
 		return fmt.Sprintf("runs %d pods of %d", r.Used, r.Have)
 	case decision.WhySpread:

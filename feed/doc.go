@@ -12,8 +12,9 @@
 // kinds no order is promised, and the machine needs none; but nothing should be
 // decided before Synced.
 //
-// ResourceClaims are read where discovery says that they are served; nothing
-// waits for them, as a pod is only told by them what holds it.
+// ResourceClaims and Holds are read where discovery says that they are served. Nothing
+// waits for ResourceClaims, as a pod is only told by them what holds it. Holds are waited for where
+// they may be read: the first decision after a restart must know of them.
 //
 // Finished pods are left out by the API server (field selector), and their end
 // arrives as a deletion, as in kube-scheduler.

@@ -10,15 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/internal/config"
 )
 
 // Dump reads the objects of files that `kubectl get -o yaml` or `-o json` wrote:
-// single objects, lists, several YAML documents. Objects of kinds that are not
-// Kubernetes' own are passed over.
+// single objects, lists, several YAML documents. Objects of kinds that are neither
+// Kubernetes' own nor Berth's are passed over.
 func Dump(files []string) ([]runtime.Object, error) {
 	var out []runtime.Object
 	for _, file := range files {
@@ -36,6 +38,14 @@ func Dump(files []string) ([]runtime.Object, error) {
 	return out, nil
 }
 
+// decoder knows Kubernetes' kinds and Berth's own.
+var decoder = func() runtime.Decoder {
+	s := runtime.NewScheme()
+	_ = scheme.AddToScheme(s) // fails for no scheme
+	v1alpha1.AddToScheme(s)
+	return serializer.NewCodecFactory(s).UniversalDeserializer()
+}()
+
 // decode appends the objects of one document.
 func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
 	js, err := utilyaml.ToJSON(doc)
@@ -46,7 +56,7 @@ func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
 	if err := json.Unmarshal(js, &head); err != nil || head.Kind == "" || head.APIVersion == "" {
 		return nil, errors.New("apiVersion and kind: not found: want an object or a list that kubectl get -o yaml or -o json wrote, whole")
 	}
-	o, kind, err := scheme.Codecs.UniversalDeserializer().Decode(js, nil, nil)
+	o, kind, err := decoder.Decode(js, nil, nil)
 	if runtime.IsNotRegisteredError(err) {
 		return out, nil
 	}

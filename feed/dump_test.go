@@ -51,7 +51,7 @@ func TestListReadsEverythingOnce(t *testing.T) {
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "x"}},
 		&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}})
-	got, err := List(t.Context(), api)
+	got, err := List(t.Context(), api, nil)
 	if err != nil || len(got) != 3 {
 		t.Errorf("%d objects, %v", len(got), err)
 	}

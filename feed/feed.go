@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/intake"
@@ -18,6 +19,8 @@ import (
 // Feed collects events until they are taken.
 type Feed struct {
 	client kubernetes.Interface
+	holds  *v1alpha1.Client // nil: no holds
+	told   func(kind string, served bool)
 	intake *intake.Intake
 
 	mu         sync.Mutex
@@ -39,6 +42,18 @@ func New(client kubernetes.Interface) *Feed {
 	return f
 }
 
+// Holds has holds read, too, where they are served and may be read. It must be called
+// before Run.
+func (f *Feed) Holds(client *v1alpha1.Client) {
+	f.holds = client
+	f.waiting = append(f.waiting, v1alpha1.Holds)
+}
+
+// Tell has f called for each optional kind once it is known whether it is served, from
+// a goroutine of its own; also when it turns out that it must not be read. It must be called
+// before Run.
+func (f *Feed) Tell(told func(kind string, served bool)) { f.told = told }
+
 // Run lists and watches until the context ends.
 func (f *Feed) Run(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -48,7 +63,11 @@ func (f *Feed) Run(ctx context.Context) {
 	for groupVersion, kinds := range f.optional() {
 		for _, k := range kinds {
 			wg.Go(func() {
-				if f.serves(ctx, groupVersion, k.name) {
+				served, known := f.serves(ctx, groupVersion, k.name)
+				if known {
+					f.tell(k.name, served)
+				}
+				if served {
 					f.follow(ctx, k)
 				}
 			})
@@ -64,7 +83,18 @@ func (f *Feed) follow(ctx context.Context, k kind) {
 	cache.NewReflectorWithOptions(lw, k.object, l, cache.ReflectorOptions{Name: "feed/" + k.name}).RunWithContext(ctx)
 }
 
-// Synced is closed when every kind but the optional ones was listed once.
+// tell tells whether an optional kind is served; nobody waits for one that is not.
+func (f *Feed) tell(kind string, served bool) {
+	if f.told != nil {
+		f.told(kind, served)
+	}
+	if !served {
+		f.listed(kind)
+	}
+}
+
+// Synced is closed when every kind was listed once, but ResourceClaims, and holds where
+// there are none.
 func (f *Feed) Synced() <-chan struct{} { return f.synced }
 
 // Waiting names the kinds that were not listed yet.

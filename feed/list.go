@@ -10,11 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/api/v1alpha1"
 )
 
 // List reads all objects that scheduling reads, finished pods left out, as they
-// are now.
-func List(ctx context.Context, client kubernetes.Interface) ([]runtime.Object, error) {
+// are now. Without a client of holds there are none.
+func List(ctx context.Context, client kubernetes.Interface, holds *v1alpha1.Client) ([]runtime.Object, error) {
 	core, apps, storage := client.CoreV1(), client.AppsV1(), client.StorageV1()
 	all := metav1.ListOptions{}
 	lists := []struct {
@@ -42,6 +44,16 @@ func List(ctx context.Context, client kubernetes.Interface) ([]runtime.Object, e
 			o, err := client.ResourceV1().ResourceClaims("").List(ctx, all)
 			if apierrors.IsNotFound(err) {
 				return &resourcev1.ResourceClaimList{}, nil // not served there
+			}
+			return o, err
+		}},
+		{"holds", func() (runtime.Object, error) {
+			if holds == nil {
+				return &v1alpha1.HoldList{}, nil
+			}
+			o, err := holds.Holds("").List(ctx, all)
+			if apierrors.IsNotFound(err) {
+				return &v1alpha1.HoldList{}, nil // not served there
 			}
 			return o, err
 		}},

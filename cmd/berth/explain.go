@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
@@ -98,7 +100,11 @@ func clusterObjects(ctx context.Context, kubeconfig string, dumps []string, name
 	if err != nil {
 		return nil, err
 	}
-	objects, err := feed.List(ctx, client)
+	holds, err := v1alpha1.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := feed.List(ctx, client, holds)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +139,7 @@ func snapshot(settings settings, objects []runtime.Object) (*cluster.State, []*m
 		schedulers = append(schedulers, c.Name)
 	}
 	state, pods, _ := intake.New().Snapshot(objects, schedulers...)
+	state.ExpireHolds(time.Now())
 	return state, pods
 }
 

@@ -76,6 +76,9 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	if err := s.readHolds(); err != nil {
+		return err
+	}
 	return s.run(ctx)
 }
 

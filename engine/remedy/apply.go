@@ -31,6 +31,8 @@ func Apply(s *cluster.State, pod *model.Pod, changes []Change) (with *model.Pod,
 			c.applyVolume(s, pod)
 		case c.OfPod():
 			pod = c.applyPod(pod)
+		case c.Kind == EndHold:
+			s.RemoveHold(pod.Namespace, c.Key)
 		case c.Kind == RunPod:
 			uid := fmt.Sprint("remedy/", i, "/", c.Node)
 			s.UpsertPod(&model.Pod{Namespace: c.Key, Name: uid, UID: uid, Labels: c.Labels, NodeName: c.Node,

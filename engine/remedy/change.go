@@ -21,6 +21,7 @@ const (
 	AddNode                        // like Node, empty, of Size; Larger than that one if it must be
 	RaisePodLimit                  // of Node to Amount
 	InstallDriver                  // the CSI driver Key on Node
+	EndHold                        // the Avoid named Key in the pod's namespace, of Node
 	RunPod                         // with Labels in namespace Key, on Node
 	AddToleration                  // of Taint, to the pod
 	LowerRequest                   // of the resource Key to Amount, in the pod
@@ -43,7 +44,7 @@ const (
 
 var kindNames = [NumKinds]string{
 	"FreeResource", "RemovePod", "Uncordon", "SetLabel", "RemoveLabel", "RemoveTaint", "AddNode", "RaisePodLimit",
-	"InstallDriver", "RunPod", "AddToleration", "LowerRequest", "DropSelector", "DropNodeAffinity", "DropHostPorts",
+	"InstallDriver", "EndHold", "RunPod", "AddToleration", "LowerRequest", "DropSelector", "DropNodeAffinity", "DropHostPorts",
 	"DropAffinity", "DropAntiAffinity", "SoftenSpread", "RaiseSkew", "RemoveGates", "DropDeviceClaims", "DropGroup",
 	"MakeClaim", "BindClaim", "AddVolume", "AddStorageCapacity",
 }

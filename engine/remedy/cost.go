@@ -15,7 +15,7 @@ var costs = [NumKinds]int64{
 	FreeResource: 1000, // up to 2000 with the share of the node
 	RemoveGates:  500, Uncordon: 1500, SetLabel: 2000, RemoveLabel: 2200,
 	AddToleration: 2500, LowerRequest: 2500, // up to 4500 with the share of the request
-	BindClaim: 2500, MakeClaim: 2800, AddVolume: 3000, AddStorageCapacity: 3200, RunPod: 3300,
+	EndHold: 2300, BindClaim: 2500, MakeClaim: 2800, AddVolume: 3000, AddStorageCapacity: 3200, RunPod: 3300,
 	RemovePod: 3000, // and 8000 if it could not be preempted
 	RaiseSkew: 3100, SoftenSpread: 3400, DropSelector: 3500, DropHostPorts: 3500, RemoveTaint: 3500,
 	DropNodeAffinity: 3800, DropAffinity: 4000, DropAntiAffinity: 4000, RaisePodLimit: 4200, InstallDriver: 4500,

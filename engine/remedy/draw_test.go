@@ -152,6 +152,14 @@ func (d draw) cluster() (*cluster.State, *model.Pod) {
 	if d.one(30) {
 		p.Spec.SchedulingGroup = "g"
 	}
+	if d.one(8) {
+		p.Owner = model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}
+		for i := range nodes {
+			if !d.one(3) {
+				s.UpsertHold(&model.Hold{Namespace: p.Namespace, Name: fmt.Sprint("avoid-", i), Type: model.Avoid, Owner: p.Owner, Node: fmt.Sprint("node", i), Count: 1})
+			}
+		}
+	}
 	s.UpsertPod(p)
 	return s, p
 }

@@ -160,6 +160,8 @@ func (f *finder) answer(t *trial, info *cluster.NodeInfo, r *decision.Reason) []
 		return f.affinity(t, n, r.Subject)
 	case decision.WhyAntiAffinity, decision.WhyExistingAntiAffinity:
 		return f.apart(t, r)
+	case decision.WhyAvoid:
+		return one(Change{Kind: EndHold, Node: n.Name, Key: r.Who})
 	case decision.WhyText:
 		return f.claims()
 	}

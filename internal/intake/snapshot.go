@@ -11,6 +11,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 )
@@ -54,6 +55,8 @@ func (in *Intake) put(s *cluster.State, o runtime.Object) bool {
 		s.UpsertBudget(in.Budget(o))
 	case *schedulingv1.PriorityClass:
 		s.UpsertPriorityClass(in.PriorityClass(o))
+	case *v1alpha1.Hold:
+		s.UpsertHold(in.Hold(o))
 	case *resourcev1.ResourceClaim:
 		s.UpsertResourceClaim(in.ResourceClaim(o))
 	default:
