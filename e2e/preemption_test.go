@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// victims is what a watch saw of pods that were displaced and of who displaced them.
+type victims struct {
+	mu         sync.Mutex
+	conditions map[types.UID]map[string]bool // texts of DisruptionTarget conditions
+	named      map[types.UID]string
+	nominated  map[string]string // the first nomination of a pod, by name
+	gone       map[types.UID]bool
+}
+
+func watchVictims(ctx context.Context, t *testing.T, client kubernetes.Interface) *victims {
+	t.Helper()
+	v := &victims{conditions: map[types.UID]map[string]bool{}, named: map[types.UID]string{}, nominated: map[string]string{}, gone: map[types.UID]bool{}}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	informer := factory.Core().V1().Pods().Informer()
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: v.see, UpdateFunc: func(_, obj any) { v.see(obj) },
+		DeleteFunc: func(obj any) {
+			if late, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = late.Obj
+			}
+			v.see(obj)
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.gone[obj.(*corev1.Pod).UID] = true
+		}}); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(ctx.Done())
+	cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
+	return v
+}
+
+func (v *victims) see(obj any) {
+	p := obj.(*corev1.Pod)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := range p.Status.Conditions {
+		c := &p.Status.Conditions[i]
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			if v.conditions[p.UID] == nil {
+				v.conditions[p.UID] = map[string]bool{}
+			}
+			v.conditions[p.UID][c.Reason+" "+c.LastTransitionTime.String()+" "+c.Message] = true
+			v.named[p.UID] = p.Name
+		}
+	}
+	if n := p.Status.NominatedNodeName; n != "" && v.nominated[p.Name] == "" {
+		v.nominated[p.Name] = n
+	}
+}
+
+// each checks that every victim had one condition, is gone, and had one event, and
+// returns how many there were.
+func (v *victims) each(t *testing.T, client kubernetes.Interface) int {
+	t.Helper()
+	list, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := map[types.UID][]eventsv1.Event{}
+	for _, e := range list.Items {
+		if e.Reason == "Preempted" {
+			events[e.Regarding.UID] = append(events[e.Regarding.UID], e)
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for uid, texts := range v.conditions {
+		if len(texts) != 1 || len(events[uid]) != 1 || !v.gone[uid] {
+			t.Errorf("victim %s: conditions %v, %d Preempted events, gone %v", v.named[uid], texts, len(events[uid]), v.gone[uid])
+		}
+	}
+	for uid, es := range events {
+		if len(v.conditions[uid]) == 0 {
+			t.Errorf("pod %s has a Preempted event and had no condition", es[0].Regarding.Name)
+		}
+	}
+	return len(v.conditions)
+}
+
+// sized is a pod that asks for cores.
+func sized(name, cpu, class string, labels map[string]string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.PodSpec{PriorityClassName: class,
+		Containers: []corev1.Container{{Name: "main", Image: "main:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu)}}}}}}
+}
+
+func makePod(t *testing.T, client kubernetes.Interface, p *corev1.Pod) {
+	t.Helper()
+	if _, err := client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func makeClass(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	if _, err := client.SchedulingV1().PriorityClasses().Create(t.Context(),
+		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPreemption fills two nodes and has a pod of a higher priority make room for
+// itself, past the pods that a budget protects.
+func TestPreemption(t *testing.T) {
+	t.Parallel()
+	c := newHome(t).up("--nodes", "2", "--node-cpu", "2")
+	client := c.client()
+	makeClass(t, client)
+	seen := watchVictims(t.Context(), t, client)
+	all := metav1.LabelSelector{MatchLabels: map[string]string{"app": "protected"}}
+	if _, err := client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "all-stay"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &all}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		app := "protected"
+		if i == 2 {
+			app = "free"
+		}
+		makePod(t, client, sized(fmt.Sprintf("low-%d", i), "900m", "", map[string]string{"app": app}))
+	}
+	c.must("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+
+	makePod(t, client, sized("high", "1", "high", nil))
+	c.must("wait", "--for=condition=Ready", "pod/high", "--timeout=60s")
+	var high corev1.Pod
+	c.json(&high, "get", "pod", "high")
+	seen.mu.Lock()
+	if node := seen.nominated["high"]; node == "" || node != high.Spec.NodeName || high.Status.NominatedNodeName != "" {
+		t.Errorf("the pod was nominated to %q, is on %q, and nominated to %q still", node, high.Spec.NodeName, high.Status.NominatedNodeName)
+	}
+	for uid := range seen.conditions {
+		if seen.named[uid] != "low-2" {
+			t.Errorf("pod %s was displaced, which a budget protects", seen.named[uid])
+		}
+	}
+	seen.mu.Unlock()
+	if n := seen.each(t, client); n != 1 {
+		t.Errorf("%d pods were displaced for one", n)
+	}
+	nodesHold(t, c.pods(), c.nodes())
+}

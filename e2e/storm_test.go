@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// TestPreemptionStorm fills all nodes and has as many pods of a higher priority come
+// at once as there is room for. The scheduler is killed in the middle; the next one
+// finishes what it began.
+func TestPreemptionStorm(t *testing.T) {
+	nodes := 50
+	if os.Getenv("BERTH_SOAK") != "" {
+		nodes = 500
+	} else {
+		t.Parallel()
+	}
+	pods := 2 * nodes
+	h := newHome(t)
+	c := h.server()
+	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).says("controllers at")
+	var file strings.Builder
+	for i := range nodes {
+		fmt.Fprintf(&file, "---\napiVersion: v1\nkind: Node\nmetadata: {name: n%03d}\nstatus: {capacity: {cpu: 2, memory: 8Gi}}\n", i)
+	}
+	c.start("agent", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file.String())).
+		says(fmt.Sprintf("agent of %d", nodes))
+	client := c.protobuf()
+	makeClass(t, client)
+	credential := c.credential("scheduler", "--for", "scheduler")
+	scheduler := func() *process {
+		p := h.start("scheduler", "--kubeconfig", credential, "--leader-elect=false")
+		p.says("the cluster is known")
+		return p
+	}
+	first := scheduler()
+	seen := watchVictims(t.Context(), t, client)
+	flood(t, client, "low", "", pods)
+	eventually(t, 3*happenWithin, func() error { return c.waveRuns("low", pods) })
+
+	began := time.Now()
+	go func() {
+		for { // kill it when about a third of the victims is chosen
+			seen.mu.Lock()
+			n := len(seen.conditions)
+			seen.mu.Unlock()
+			if n > pods/3 || time.Since(began) > happenWithin {
+				first.kill()
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	flood(t, client, "high", "high", pods)
+	<-first.exited
+	seen.mu.Lock()
+	chosen, gone := len(seen.conditions), len(seen.gone)
+	seen.mu.Unlock()
+	scheduler()
+	eventually(t, 3*happenWithin, func() error { return c.waveRuns("high", pods) })
+	took := time.Since(began)
+	n := seen.each(t, client)
+	if n != pods {
+		t.Errorf("%d pods were displaced for %d", n, pods)
+	}
+	nodesHold(t, c.pods(), c.nodes())
+	fmt.Printf("soak: %d pods preempt on %d full nodes; killed with %d victims marked, %d gone; %d victims, each one event and one condition; %.1f s\n",
+		pods, nodes, chosen, gone, n, took.Seconds())
+}
+
+// flood makes pods of one core, as fast as they come.
+func flood(t *testing.T, client kubernetes.Interface, prefix, class string, n int) {
+	t.Helper()
+	work := make(chan int, n)
+	for i := range n {
+		work <- i
+	}
+	close(work)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range work {
+				p := sized(fmt.Sprintf("%s-%04d", prefix, i), "1", class, map[string]string{"wave": prefix})
+				if _, err := client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// waveRuns says whether all pods of a wave run.
+func (c *cluster) waveRuns(wave string, want int) error {
+	n, bound := 0, 0
+	for _, p := range c.pods() {
+		if p.Labels["wave"] == wave && p.Spec.NodeName != "" {
+			bound++
+			if p.Status.Phase == "Running" {
+				n++
+			}
+		}
+	}
+	if n != want {
+		return fmt.Errorf("%d of %d pods of wave %s run, %d are bound", n, want, wave, bound)
+	}
+	return nil
+}
