@@ -91,6 +91,43 @@ func TestWhoWaits(t *testing.T) {
 	})
 }
 
+// slow is a reader that takes nothing until it is let go.
+type slow struct {
+	*httptest.ResponseRecorder
+	goOn <-chan struct{}
+}
+
+func (s slow) Write(b []byte) (int, error) {
+	<-s.goOn
+	return s.ResponseRecorder.Write(b)
+}
+
+func TestASlowReaderHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		time.Sleep(time.Second)
+		goOn, read := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(read)
+			for _, path := range []string{"/debug/queue", "/metrics", "/configz"} {
+				s.open().ServeHTTP(slow{httptest.NewRecorder(), goOn}, httptest.NewRequest("GET", path, nil))
+			}
+		}()
+		time.Sleep(time.Second)
+		create(t, client, "a", "1")
+		time.Sleep(time.Second)
+		if get(t, client, "a").Spec.NodeName == "" {
+			t.Error("the pod was not bound while somebody read")
+		}
+		close(goOn)
+		<-read
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestTheTrailIsBounded fills it over and over: it keeps the last, and a burst of
 // pods that fit leaves why others do not.
 func TestTheTrailIsBounded(t *testing.T) {

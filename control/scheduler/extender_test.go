@@ -88,9 +88,11 @@ func TestExtendersAreAskedInTheirTurn(t *testing.T) {
 	})
 	create(t, client, "plain", "1")
 	eventually(t, "plain is bound", func() bool { return get(t, client, "plain").Spec.NodeName != "" })
+	d.mu.Lock()
 	if len(d.calls) != 0 {
 		t.Errorf("the extender was asked about a pod that does not concern it: %v", d.calls)
 	}
+	d.mu.Unlock()
 	create(t, client, "wants", "1", wants("x.io/device"))
 	eventually(t, "wants is on n3", func() bool { return get(t, client, "wants").Spec.NodeName == "n3" })
 	create(t, client, "none", "1", wants("x.io/device"))
