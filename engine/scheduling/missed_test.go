@@ -14,7 +14,7 @@ import (
 func TestFuzzNoWakeIsMissed(t *testing.T) {
 	worlds, first := 200, 0
 	if v := os.Getenv("BERTH_SOAK"); v != "" {
-		worlds = 10_000
+		worlds = 14_000
 		if n, err := strconv.Atoi(v); err == nil && n > 1 {
 			worlds = n
 		}

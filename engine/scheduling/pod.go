@@ -120,6 +120,9 @@ func podChange(old, p *model.Pod) decision.Change {
 	case was && !is:
 		return decision.PodRemoved
 	case !was && !is:
+		if old != nil && old.Nominated != "" && !old.Finished() {
+			return decision.PodRemoved // it held room there
+		}
 		return decision.NoChange
 	case !was:
 		c := decision.PodAssigned
