@@ -35,12 +35,13 @@ func full(n int) *cluster.State {
 }
 
 // BenchmarkPreemption measures what it takes to find out who must leave, on a full
-// cluster: by the plain path; for equal preemptors; and for preemptors of a size each.
+// cluster: by the plain path; for equal preemptors; for preemptors of a size each; and for
+// equal ones that are spread over zones.
 // The victims leave and the preemptor comes, outside of the measured time. us/op is the plan
 // alone.
 func BenchmarkPreemption(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
-		for _, way := range []string{"plain", "equal", "random sizes"} {
+		for _, way := range []string{"plain", "equal", "random sizes", "spread"} {
 			b.Run(fmt.Sprintf("%s/%d nodes", way, nodes), func(b *testing.B) { preempt(b, nodes, way) })
 		}
 	}
@@ -71,7 +72,10 @@ func preempt(b *testing.B, nodes int, way string) {
 	r := rand.New(rand.NewPCG(1, 1))
 	spec := important(1000, 1<<30)
 	for i := range b.N {
-		if way == "random sizes" {
+		switch way {
+		case "spread":
+			spec.Spread = []model.SpreadConstraint{{TopologyKey: zoneKey, MaxSkew: 5, MinDomains: 1, Hard: true, Selector: of("high")}}
+		case "random sizes":
 			spec = important(int64(1+r.IntN(4000)), int64(1+r.IntN(8192))<<20)
 		}
 		run.turn(b, i, way, spec)
@@ -99,7 +103,8 @@ func (run *preempting) turn(b *testing.B, i int, way string, spec *model.PodSpec
 		back.UID = back.Name
 		s.UpsertPod(&back)
 	}
-	pod := &model.Pod{Namespace: "default", Name: fmt.Sprintf("high-%d", i), UID: fmt.Sprintf("high-%d", i), Spec: spec}
+	pod := &model.Pod{Namespace: "default", Name: fmt.Sprintf("high-%d", i), UID: fmt.Sprintf("high-%d", i), Spec: spec,
+		Labels: model.LabelsOf(map[string]string{"app": "high"})}
 	s.UpsertPod(pod)
 	var sum decision.Summary
 	if run.engine.Decide(pod, &sum); sum.Outcome != decision.Infeasible {

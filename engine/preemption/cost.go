@@ -30,10 +30,15 @@ func costOf(victims []*model.Pod, violations int) cost {
 
 // compare is negative when c is the lower cost.
 func (c *cost) compare(d *cost) int {
-	return cmp.Or(
-		cmp.Compare(c.violations, d.violations),
-		cmp.Compare(c.highest, d.highest),
-		cmp.Compare(c.sum, d.sum),
-		cmp.Compare(c.victims, d.victims),
-		-cmp.Compare(c.start, d.start))
+	switch {
+	case c.violations != d.violations:
+		return cmp.Compare(c.violations, d.violations)
+	case c.highest != d.highest:
+		return cmp.Compare(c.highest, d.highest)
+	case c.sum != d.sum:
+		return cmp.Compare(c.sum, d.sum)
+	case c.victims != d.victims:
+		return cmp.Compare(c.victims, d.victims)
+	}
+	return -cmp.Compare(c.start, d.start)
 }

@@ -17,16 +17,6 @@ type stack struct {
 	ahead  []*model.Pod
 }
 
-// brief is what bounds the cost of making room on a node from below: whoever leaves,
-// somebody of at least the lowest priority here does, and none of those started later than
-// late. most is the largest amount that a pod here takes.
-type brief struct {
-	low      int32 // the lowest priority; meaningless without pods
-	pods     int32
-	late     int64
-	cpu, mem int64 // the most that one pod takes
-}
-
 // seat is a pod in a stack.
 type seat struct {
 	pod      *model.Pod
@@ -120,23 +110,10 @@ func (t *stacks) look(id cluster.NodeID) {
 		return byImportance(a.pod, b.pod)
 	})
 	t.books.enter(id, st)
-	t.brief[id] = st.brief()
+	t.brief[id] = st.brief(&t.index.Rows[id])
 	for i := range st.seats {
 		t.priorities[st.seats[i].priority]++
 	}
-}
-
-func (st *stack) brief() brief {
-	b := brief{pods: int32(len(st.seats))}
-	for i := range st.seats {
-		s := &st.seats[i]
-		b.cpu, b.mem = max(b.cpu, s.cpu), max(b.mem, s.mem)
-	}
-	if b.pods > 0 { // the last is of the lowest priority and of these the last to start
-		last := &st.seats[b.pods-1]
-		b.low, b.late = last.priority, last.start
-	}
-	return b
 }
 
 // anyBelow says whether a pod of lower priority is on any node.
