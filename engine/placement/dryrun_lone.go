@@ -19,7 +19,7 @@ type Fail int32
 // Lone compiles a pod. ok is false when more matters to it.
 func (e *Engine) Lone(pod *model.Pod) (l Lone, ok bool) {
 	e.clock++
-	if !e.covers(pod) || hasVolumes(pod.Spec) {
+	if !e.covers(pod) || hasVolumes(pod.Spec) || e.state.AnyAvoid(pod) {
 		return Lone{}, false
 	}
 	sh := e.shapeOf(pod)

@@ -1,0 +1,68 @@
+package preemption_test
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/preemption"
+)
+
+// hold holds a node for or against a random owner, or ends a hold.
+func (w *world) hold() {
+	t, owner, node := model.HoldType(w.IntN(2)), one(w, "web", "db"), fmt.Sprintf("n%02d", w.IntN(w.nodes))
+	h := &model.Hold{Namespace: "default", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node, Count: 1, Until: epoch}
+	if w.chance(0.3) {
+		w.state.RemoveHold(h.Namespace, h.Name)
+		return
+	}
+	if t == model.Reserve {
+		h.Phantom = &model.Pod{Namespace: "default", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, Nominated: node, Phantom: true, Spec: one(w, w.specs...)}
+	}
+	w.state.UpsertHold(h)
+}
+
+// TestFuzzPlannerEqualsPlainBesideHolds compares the two where nodes are held for
+// and against the owners of those that preempt.
+func TestFuzzPlannerEqualsPlainBesideHolds(t *testing.T) {
+	worlds := 100
+	if os.Getenv("BERTH_SOAK") != "" {
+		worlds = 5000
+	}
+	var seen tally
+	avoided := 0
+	for seed := range uint64(worlds) {
+		w := newWorld(seed + 1<<32)
+		p := profile()
+		o := preemption.Options{LedgerBudgets: w.chance(0.6), PreferMovable: w.chance(0.6)}
+		planner := preemption.NewPlanner(w.state, p, seed, o)
+		for step := range 30 {
+			w.hold()
+			for range w.IntN(3) {
+				w.change()
+			}
+			pod := w.pod()
+			pod.Spec, pod.Namespace, pod.Owner = one(w, w.specs...), "default", model.Owner{UID: one(w, "web", "web", "db", "")}
+			want, sum := plainly(w.state, p, seed, o, pod)
+			if want == nil {
+				continue
+			}
+			if sum.Rejectors.Has(decision.HoldAvoid) {
+				avoided++
+			}
+			got := planner.Plan(pod, sum)
+			seen.add(got)
+			if !reflect.DeepEqual(got, planned(want.Preemption)) {
+				t.Fatalf("seed %d step %d, %+v, priority %d\n got  %s\n want %s", seed, step, o, pod.Spec.Priority, show(got), show(&want.Preemption))
+			}
+		}
+	}
+	t.Logf("soak: %d worlds with holds, in %d plans a hold kept the pod off, %+v", worlds, avoided, seen)
+	if avoided < seen.plans/10 || seen.nominated < seen.plans/10 {
+		t.Errorf("the cases do not cover what they should: %d avoided, %+v", avoided, seen)
+	}
+}
