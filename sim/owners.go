@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,10 +25,14 @@ type owners struct {
 	count map[string]int         // replacements by the first pod's key
 	chain map[types.UID]int      // how deep a victim was
 	depth map[string]int         // by the name of a victim's replacement
+
+	retired map[string]bool   // by the first pod's key: nobody is to follow
+	latest  map[string]string // replacement by the first pod's key
 }
 
 func newOwners(w *World) *owners {
-	o := &owners{w: w, done: map[types.UID]bool{}, seen: map[string]*corev1.Pod{}, count: map[string]int{}, chain: map[types.UID]int{}, depth: map[string]int{}}
+	o := &owners{w: w, done: map[types.UID]bool{}, seen: map[string]*corev1.Pod{}, count: map[string]int{}, chain: map[types.UID]int{}, depth: map[string]int{},
+		retired: map[string]bool{}, latest: map[string]string{}}
 	o.r = w.newReader("owners", store.Pods)
 	o.r.wants = func(c store.Change) bool { return c.Object().GetAnnotations()[Replace] != "" }
 	o.r.see = func(c store.Change) {
@@ -70,24 +73,20 @@ func (o *owners) look(p *corev1.Pod, gone bool) {
 	}
 	o.done[p.UID] = true
 	first, _, _ := strings.Cut(key, "-r.")
+	if o.retired[first] {
+		return
+	}
 	o.count[first]++
 	name, _, _ := strings.Cut(p.Name, "-r.")
 	next := fresh(p, fmt.Sprintf("%s-r.%d", name, o.count[first]))
 	if d, ok := o.chain[p.UID]; ok {
 		o.depth[next.Name] = d
 	}
-	if end := p.Annotations[Until]; end != "" {
-		if at, err := time.ParseDuration(end); err == nil && at <= o.w.Elapsed() {
-			return // its time is over
-		}
-	}
+	o.latest[first] = keyOf(next)
 	if o.w.api.Create(next) == nil {
 		o.w.tell("owner", "create", keyOf(next), fmt.Sprintf("%s is made in place of %s", keyOf(next), key))
 	}
 }
-
-// Until is the annotation that ends the replacing, a duration since the start.
-const Until = "sim.berth.dev/until"
 
 // fresh is a pod made of the same template.
 func fresh(p *corev1.Pod, name string) *corev1.Pod {
@@ -98,4 +97,14 @@ func fresh(p *corev1.Pod, name string) *corev1.Pod {
 	next.Spec.NodeName = ""
 	next.Status.Phase = corev1.PodPending
 	return next
+}
+
+// Retire deletes a pod and, whatever their names, those made in its place.
+func (w *World) Retire(key string) {
+	w.owners.retired[key] = true
+	for _, name := range []string{key, w.owners.latest[key]} {
+		if p := w.api.Pod(name); p != nil {
+			_ = w.api.DeletePod(name, store.Precondition{}, nil)
+		}
+	}
 }

@@ -36,7 +36,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 	}
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), agentCommand(),
-		kubectlCommand(), explainCommand(), loadCommand(), configCommand(), credentialsCommand())
+		kubectlCommand(), explainCommand(), simulateCommand(), loadCommand(), configCommand(), credentialsCommand())
 	return cmd
 }
 

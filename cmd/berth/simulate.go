@@ -1,0 +1,255 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/feed"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/replay"
+	"github.com/berthproject/berth/sim/script"
+	"github.com/berthproject/berth/sim/store"
+	"github.com/berthproject/berth/sim/study"
+)
+
+// simulateFlags are what berth simulate is told.
+type simulateFlags struct {
+	files, configs            []string
+	scenario, journal, replay string
+	timeline, output          string
+	until                     time.Duration
+	seed                      uint64
+	lag, latency              time.Duration
+	check                     bool
+	openb                     openbFlags
+}
+
+// simulateCommand runs a cluster under virtual time.
+func simulateCommand() *cobra.Command {
+	var f simulateFlags
+	cmd := &cobra.Command{
+		Use:   "simulate",
+		Short: "Run the scheduler on a dump, a trace or a scenario under virtual time",
+		Long: `Runs the scheduler that runs in production, with simulated nodes, on a cluster of a dump (-f), of
+OpenB's lists, or of a scenario, and says what came of it. A day takes seconds. The same inputs
+and the same seed give the same decisions.
+
+Exits with 1 when something expected did not come true, or something happened that must not.`,
+		Example: `  kubectl get nodes,pods,pdb,pc,pv,pvc,sc,svc,rs,sts,ns -A -o yaml > dump.yaml
+  berth simulate -f dump.yaml --scenario what-if.txt
+  berth simulate --scenario scenarios/storm.txt --timeline all --check
+  berth simulate --openb-nodes openb_node_list_all_node.csv --openb-pods openb_pod_list_default.csv
+  berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --openb-fill --openb-priorities -o json
+  berth simulate -f dump.yaml --journal run.jsonl && berth simulate --replay run.jsonl`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&f.files, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote: the cluster at the start; may be repeated")
+	flags.StringVar(&f.scenario, "scenario", "", "text scenario of what happens (docs/simulate.md)")
+	flags.DurationVar(&f.until, "until", 0, "how much virtual time; without it the scenario's end, or 24h")
+	flags.Uint64Var(&f.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config), and faults")
+	flags.DurationVar(&f.lag, "lag", 2*time.Millisecond, "what watches are behind")
+	flags.DurationVar(&f.latency, "latency", time.Millisecond, "what a request takes to the API server, and its answer back")
+	flags.BoolVar(&f.check, "check", false, "look after each step at what must hold, and at the end whether anybody waits in vain (slow on large clusters)")
+	flags.StringVar(&f.journal, "journal", "", "`file` to write the scheduler's inputs and every effect to, as JSON lines")
+	flags.StringVar(&f.replay, "replay", "", "journal `file` to run again instead, and to compare effect by effect")
+	flags.StringVar(&f.timeline, "timeline", "auto", "all, none, or auto: the first 100 lines")
+	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	configFlag(flags, &f.configs)
+	f.openb.add(flags)
+	return cmd
+}
+
+func (f *simulateFlags) run(cmd *cobra.Command) error {
+	if err := f.validate(cmd.Flags().Changed("until")); err != nil {
+		return err
+	}
+	o, err := f.options(cmd.Flags().Changed("seed"))
+	if err != nil {
+		return err
+	}
+	if f.replay != "" {
+		return f.again(cmd.OutOrStdout(), o)
+	}
+	s, err := f.study(o)
+	if err != nil {
+		return err
+	}
+	return f.simulate(cmd.OutOrStdout(), s)
+}
+
+func (f *simulateFlags) validate(timed bool) error {
+	switch {
+	case f.output != "text" && f.output != "json":
+		return fmt.Errorf("-o %q: must be text or json", f.output)
+	case f.timeline != "auto" && f.timeline != "all" && f.timeline != "none":
+		return fmt.Errorf("--timeline %q: must be auto, all or none", f.timeline)
+	case timed && (f.until <= 0 || f.until > 10*365*24*time.Hour):
+		return fmt.Errorf("--until %v: must be positive, and at most ten years", f.until)
+	case f.lag < 0 || f.latency < 0:
+		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
+	case f.replay != "" && (len(f.files) > 0 || f.scenario != "" || f.journal != "" || f.openb.given()):
+		return errors.New("--replay: takes its inputs from the journal: -f, --scenario, --journal and --openb-* must not be given")
+	case f.replay == "" && len(f.files) == 0 && f.scenario == "" && f.openb.nodes == "":
+		return errors.New("nothing to simulate: give a dump with -f, a --scenario, --openb-nodes, or a --replay")
+	}
+	return f.openb.validate()
+}
+
+// options are the scheduler's of the configuration files, and those of the simulation.
+func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
+	o, err := sim.Defaults()
+	if err != nil {
+		return o, err
+	}
+	settings, err := loadConfig(f.configs)
+	if err != nil {
+		return o, err
+	}
+	c := schedulerOptions(settings)
+	if seeded {
+		c.Seed = f.seed
+	}
+	o.Seed, o.Ties, o.ViewMemory, o.Preemption = f.seed, c.Seed, c.ViewMemory, c.Preemption
+	q := &o.Machine.Queue
+	q.InitialBackoff, q.MaxBackoff, q.LeftoverAfter = c.InitialBackoff, c.MaxBackoff, c.LeftoverAfter
+	o.Machine.VictimsTimeout, o.Machine.AuditEvery = c.VictimsTimeout, c.AuditEvery
+	o.Lag, o.Latency, o.Audit = f.lag, f.latency, f.check
+	o.Profiles = nil
+	for _, p := range c.Profiles {
+		profile, err := placement.NewProfile(p)
+		if err != nil {
+			return o, err
+		}
+		o.Profiles = append(o.Profiles, profile)
+	}
+	return o, nil
+}
+
+// study puts together what is simulated.
+func (f *simulateFlags) study(o sim.Options) (*study.Study, error) {
+	s := &study.Study{Options: o, Rest: f.check, Until: f.until}
+	objects, err := feed.Dump(f.files)
+	if err != nil {
+		return nil, err
+	}
+	for _, obj := range objects {
+		if k, ok := obj.(store.Object); ok && store.KindOf(obj) != "" {
+			sim.Complete(k)
+			s.Objects = append(s.Objects, k)
+		}
+	}
+	s.Options.Start = s.Start()
+	name, text := "scenario", ""
+	if f.scenario != "" {
+		data, err := os.ReadFile(f.scenario)
+		if err != nil {
+			return nil, err
+		}
+		name, text = f.scenario, string(data)
+	}
+	if s.Scenario, err = script.Parse(name, text); err != nil {
+		return nil, err
+	}
+	if s.Until == 0 {
+		s.Until = s.Scenario.Until()
+	}
+	if s.Until == 0 {
+		s.Until = 24 * time.Hour
+	}
+	if last := s.Scenario.Until(); last > s.Until {
+		return nil, fmt.Errorf("--until %v: scenario %s goes on until %v", s.Until, f.scenario, last)
+	}
+	return s, f.openb.fill(s, f.until > 0 || s.Scenario.Until() > 0)
+}
+
+func (f *simulateFlags) simulate(w io.Writer, s *study.Study) (err error) {
+	var lines []sim.Line
+	s.Options.Tell = func(l sim.Line) { lines = append(lines, l) }
+	if f.journal != "" {
+		file, err := os.Create(f.journal)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		o := s.Options
+		s.Scenario.Configure(&o)
+		j := replay.NewWriter(file, &o)
+		s.Options.Record = j.Record
+		defer func() { err = errors.Join(err, j.Close()) }()
+	}
+	bar, began := progressBar{w: os.Stderr}, time.Now()
+	s.Progress = func(elapsed time.Duration, c sim.Counts) {
+		if time.Since(began) > time.Second {
+			bar.show(int(elapsed/time.Second), int(s.Until/time.Second), fmt.Sprintf("%v: %d pods made, %d placed", elapsed.Round(time.Second), c.Created, c.Bound))
+		}
+	}
+	summary, err := s.Run()
+	bar.done()
+	if err != nil {
+		return err
+	}
+	if err := f.print(w, lines, summary); err != nil {
+		return err
+	}
+	if n := len(summary.Failed); n > 0 || summary.Violation != "" {
+		return fmt.Errorf("simulation: %d things did not come true as expected, and something that must hold did not: %v", n, summary.Violation != "")
+	}
+	return nil
+}
+
+// print writes the timeline and the summary.
+func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *study.Summary) error {
+	shown := lines
+	switch {
+	case f.timeline == "none":
+		shown = nil
+	case f.timeline == "auto":
+		shown = lines[:min(len(lines), 100)]
+	}
+	if f.output == "json" {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(map[string]any{"timeline": shown, "timelineLines": len(lines), "summary": s})
+	}
+	for _, l := range shown {
+		fmt.Fprintln(w, strings.TrimRight(l.String(), " "))
+	}
+	if len(shown) > 0 && len(shown) < len(lines) {
+		fmt.Fprintf(w, "... and %d more lines (--timeline all)\n", len(lines)-len(shown))
+	}
+	if len(shown) > 0 {
+		fmt.Fprintln(w)
+	}
+	return s.Print(w)
+}
+
+// again runs a journal.
+func (f *simulateFlags) again(w io.Writer, o sim.Options) error {
+	file, err := os.Open(f.replay)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r, err := replay.Run(f.replay, file, o)
+	if err != nil {
+		return err
+	}
+	if r.Differs > 0 {
+		return fmt.Errorf("%s:%d: not the same effects\n  recorded: %s\n  now:      %s", f.replay, r.Differs, r.Want, r.Got)
+	}
+	if f.output == "json" {
+		return json.NewEncoder(w).Encode(map[string]any{"same": true, "steps": r.Steps, "effects": r.Effects})
+	}
+	_, err = fmt.Fprintf(w, "the same: %d steps gave the %d effects that are recorded, byte for byte\n", r.Steps, r.Effects)
+	return err
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/load"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/study"
+)
+
+// openbFlags say how OpenB's lists are simulated.
+type openbFlags struct {
+	nodes, pods        string
+	fillUp, priorities bool
+	day, speed         int
+	rate               float64
+}
+
+func (f *openbFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.nodes, "openb-nodes", "", "OpenB node list (CSV)")
+	flags.StringVar(&f.pods, "openb-pods", "", "OpenB pod list (CSV): its pods come and leave at their times")
+	flags.IntVar(&f.day, "openb-day", -1, "the day of the trace, from 0, at which the simulation begins; -1: where most pods come")
+	flags.IntVar(&f.speed, "openb-speed", 1, "how many times as dense arrivals are, with lives as long as they were")
+	flags.BoolVar(&f.fillUp, "openb-fill", false, "make all pods of the list in its order instead, and delete none")
+	flags.Float64Var(&f.rate, "openb-rate", 100, "pods a second for --openb-fill")
+	flags.BoolVar(&f.priorities, "openb-priorities", false, "priority by class: LS 1000, Burstable and Guaranteed 500, BE 0; victims are replaced")
+}
+
+func (f *openbFlags) given() bool { return f.nodes != "" || f.pods != "" }
+
+func (f *openbFlags) validate() error {
+	switch {
+	case f.pods != "" && f.nodes == "":
+		return errors.New("--openb-pods: needs --openb-nodes, too")
+	case f.pods == "" && (f.fillUp || f.priorities):
+		return errors.New("--openb-fill and --openb-priorities: need --openb-pods")
+	case f.day < -1 || f.day > 100_000:
+		return fmt.Errorf("--openb-day %d: must be a day of the trace, from 0, or -1", f.day)
+	case f.speed < 1 || f.speed > 1_000_000:
+		return fmt.Errorf("--openb-speed %d: must be from 1 to 1000000", f.speed)
+	case !(f.rate > 0 && f.rate <= 1e6):
+		return fmt.Errorf("--openb-rate %g: must be more than 0 and at most 1000000", f.rate)
+	}
+	return nil
+}
+
+// fill puts the lists into a study.
+func (f *openbFlags) fill(s *study.Study, timed bool) error {
+	if f.nodes == "" {
+		return nil
+	}
+	nodes, err := load.Nodes(f.nodes)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		n.Status.Capacity[corev1.ResourcePods] = *resource.NewQuantity(110, resource.DecimalSI)
+		sim.Complete(n)
+		s.Objects = append(s.Objects, n)
+	}
+	if f.pods == "" {
+		return nil
+	}
+	traced, err := load.Trace(f.pods)
+	if err != nil {
+		return err
+	}
+	trace := make([]study.Arrival, 0, len(traced))
+	if len(traced) == 0 {
+		return fmt.Errorf("%s: no pods: want a line for each below the columns", f.pods)
+	}
+	for _, t := range traced {
+		t.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+		sim.Complete(t.Pod)
+		trace = append(trace, study.Arrival{Pod: t.Pod, Comes: t.Created, Leaves: t.Deleted})
+	}
+	switch day := f.day; {
+	case f.fillUp:
+		s.Arrivals = study.Fill(trace, f.rate)
+		if last := s.Arrivals[len(s.Arrivals)-1].Comes; !timed {
+			s.Until = (last + last/4 + 2*time.Minute).Truncate(time.Second)
+		}
+	default:
+		if day < 0 {
+			day = study.Busiest(trace, s.Until*time.Duration(f.speed))
+		}
+		s.Arrivals = study.Replay(trace, time.Duration(day)*24*time.Hour, s.Until, f.speed)
+	}
+	if f.priorities {
+		study.Prioritise(s.Arrivals, load.QOSLabel, map[string]int32{"LS": 1000, "Burstable": 500, "Guaranteed": 500})
+		study.Replaced(s.Arrivals)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package load
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Traced is a pod of an OpenB list with its time, since the trace's start.
+type Traced struct {
+	Pod              *corev1.Pod
+	Created, Deleted time.Duration
+}
+
+// Trace reads an OpenB pod list with the times of creation and deletion, in the
+// order of the file.
+func Trace(file string) ([]Traced, error) {
+	var out []Traced
+	columns := []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos", "creation_time", "deletion_time"}
+	err := table(file, columns, func(field func(column string) string) error {
+		n, err := amounts(field, "cpu_milli", "memory_mib", "num_gpu", "creation_time", "deletion_time")
+		if err != nil {
+			return err
+		}
+		name := field("name")
+		if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
+			return fmt.Errorf("name: %q: %s", name, bad[0])
+		}
+		const most = 1 << 33 // seconds; what is above it no time.Duration holds
+		if n[3] > n[4] || n[4] >= most {
+			return fmt.Errorf("creation_time %d, deletion_time %d: must be seconds, the second not before the first and below %d", n[3], n[4], most)
+		}
+		out = append(out, Traced{
+			Pod:     pod(name, field("qos"), models(field("gpu_spec")), n[0], n[1], n[2]),
+			Created: time.Duration(n[3]) * time.Second, Deleted: time.Duration(n[4]) * time.Second,
+		})
+		return nil
+	})
+	return out, err
+}

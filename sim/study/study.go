@@ -1,0 +1,94 @@
+package study
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/script"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Arrival is a pod that comes at a time and, if Leaves is positive, is deleted at another;
+// both are since the start. Owners makes sure that it is replaced until then.
+type Arrival struct {
+	Pod           *corev1.Pod
+	Comes, Leaves time.Duration
+}
+
+// Study is a cluster, and what happens to it.
+type Study struct {
+	Objects  []store.Object // there from the start
+	Arrivals []Arrival
+	Scenario *script.Scenario
+	Until    time.Duration
+	Options  sim.Options
+	// Rest looks at the end whether anybody waits in vain; Options.Audit must be set, too.
+	Rest bool
+	// Progress is called now and then; may be nil.
+	Progress func(elapsed time.Duration, c sim.Counts)
+}
+
+// samples is how many times the cluster's utilisation is looked at.
+const samples = 24
+
+// Run lets it happen. Errors are of the study; what went wrong in the cluster is in
+// the Summary.
+func (s *Study) Run() (*Summary, error) {
+	out := &Summary{Seconds: s.Until.Seconds()}
+	result, err := s.Scenario.RunOn(s.Options, s.Until, func(w *sim.World) error { return s.prepare(w, out) })
+	if err != nil {
+		return nil, err
+	}
+	violation := result.Violation
+	if violation == nil && s.Rest {
+		result.World.Calm()
+		violation = result.World.Rest()
+	}
+	out.sum(result.World)
+	for _, f := range result.Failed {
+		out.Failed = append(out.Failed, f.Error())
+	}
+	if violation != nil {
+		out.Violation = violation.Error()
+	}
+	return out, nil
+}
+
+// prepare puts the objects in and schedules arrivals, samples and progress.
+func (s *Study) prepare(w *sim.World, out *Summary) error {
+	for _, o := range s.Objects {
+		if p, ok := o.(*corev1.Pod); ok {
+			w.Admit(p)
+		}
+		if err := w.API().Create(o); err != nil {
+			return fmt.Errorf("%s %s: %w", store.KindOf(o), store.Key(o.GetNamespace(), o.GetName()), err)
+		}
+	}
+	for i := range s.Arrivals {
+		s.arrive(w, &s.Arrivals[i])
+	}
+	for i := range samples + 1 {
+		w.At(s.Until*time.Duration(i)/samples, func() { out.Utilisation = append(out.Utilisation, sample(w)) })
+	}
+	if s.Progress != nil {
+		for i := range 1000 {
+			w.At(s.Until*time.Duration(i)/1000, func() { s.Progress(w.Elapsed(), w.Counts()) })
+		}
+	}
+	return nil
+}
+
+func (s *Study) arrive(w *sim.World, a *Arrival) {
+	w.At(a.Comes, func() {
+		w.Admit(a.Pod)
+		if err := w.API().Create(a.Pod); err != nil {
+			w.Say("trace", "error", a.Pod.Name, err.Error())
+		}
+	})
+	if a.Leaves > 0 && a.Leaves <= s.Until {
+		w.At(a.Leaves, func() { w.Retire(store.Key(a.Pod.Namespace, a.Pod.Name)) })
+	}
+}
