@@ -28,6 +28,7 @@ type world struct {
 	gates   map[string]bool
 	volumes volumes
 	strict  bool // nothing malformed now
+	scale   int  // how many pods there are for one in a small cluster
 }
 
 // Make returns the case with this index of a family, as JSON.
@@ -43,8 +44,11 @@ func Make(family string, seed uint64, index int) (json.RawMessage, error) {
 		if family == "mixed" {
 			p = 0.4
 		}
-		if a == "resources" {
+		switch a {
+		case "resources":
 			p += 0.25
+		case "preemption":
+			p += 0.13
 		}
 		w.inPlay[a] = a == family || w.chance(p)
 	}
@@ -76,11 +80,13 @@ func (w *world) build() {
 	if w.inPlay["volumes"] {
 		w.storage()
 	}
-	for i := range w.IntN(10) + 3 {
+	nodes := w.size()
+	for i := range nodes {
 		w.nodes = append(w.nodes, w.node(fmt.Sprintf("n%02d", i+1)))
 	}
 	w.namespaces()
-	running := w.IntN(31)
+	w.scale = max(1, nodes/10)
+	running := w.IntN(31) * w.scale
 	if w.chance(0.2) {
 		running = w.IntN(4)
 	}
@@ -105,6 +111,18 @@ func (w *world) build() {
 	if w.inPlay["volumes"] {
 		w.nodeStorage()
 	}
+}
+
+// size is how many nodes there are: mostly few, as most of what can differ shows there,
+// and what is refused or tied for other reasons does not hide it.
+func (w *world) size() int {
+	switch {
+	case w.chance(0.05):
+		return w.IntN(191) + 10
+	case w.chance(0.2):
+		return w.IntN(41) + 10
+	}
+	return w.IntN(10) + 3
 }
 
 func (w *world) chance(p float64) bool { return w.Float64() < p }

@@ -17,7 +17,7 @@ func (w *world) crowd() {
 	}
 	list := spec["containers"].([]object)
 	list[0]["resources"] = object{"requests": object{"cpu": one(w, "1", "2", "3", "4"), "memory": one(w, "1Gi", "2Gi", "0")}}
-	for i := range w.IntN(40) {
+	for i := range w.IntN(40) * w.scale {
 		w.pods = append(w.pods[:len(w.pods)-1], w.pod(fmt.Sprintf("c%02d", i+1), true), pending)
 	}
 	seconds := map[any]int{} // no two on a node start at once: their order would be left to chance

@@ -32,8 +32,9 @@ type candidateTold struct {
 	PDBViolations int      `json:"pdbViolations,omitempty"`
 }
 
-// draws is how often a choice is repeated to see all that may be taken at random.
-const draws = 64
+// draws is how often a choice is repeated for each candidate, so that all are seen
+// that may be taken at random.
+const draws = 20
 
 // preempt asks how room could be made. Nobody is driven out: where there are
 // candidates, the plugin is only asked for its choice among them.
@@ -112,7 +113,7 @@ func (a *attempt) dryRun(told *preemptionTold, pl *defaultpreemption.DefaultPree
 // choose lets the plugin choose often enough to see every node that it may take.
 func (told *preemptionTold) choose(ctx context.Context, pl *defaultpreemption.DefaultPreemption, candidates []preemption.Candidate) {
 	told.Outcome = "nominated"
-	for range draws {
+	for range max(64, draws*len(candidates)) {
 		if name := pl.Evaluator.SelectCandidate(ctx, candidates).Name(); !slices.Contains(told.Nominated, name) {
 			told.Nominated = append(told.Nominated, name)
 		}

@@ -56,12 +56,13 @@ func (v *vector) start() (context.Context, *running, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	client := fake.NewSimpleClientset(objects...)
+	all := int32(100)
 	factory := scheduler.NewInformerFactory(client, 0)
 	s, err := scheduler.New(ctx, client, factory, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		scheduler.WithProfiles(cfg.Profiles...),
 		scheduler.WithExtenders(cfg.Extenders...),
-		scheduler.WithPercentageOfNodesToScore(cfg.PercentageOfNodesToScore),
+		scheduler.WithPercentageOfNodesToScore(&all), // Berth does not sample
 		scheduler.WithParallelism(1),
 		scheduler.WithComponentConfigVersion("kubescheduler.config.k8s.io/v1"))
 	if err != nil {

@@ -17,10 +17,11 @@ import (
 	"github.com/berthproject/berth/parity/work"
 )
 
-// The two sides, by the names in tables.
+// The sides, by the names in tables. The third is Berth once more, with all that is around its machine.
 const (
 	kube  = "kube-scheduler"
 	berth = "berth"
+	shell = "berth in its shell"
 )
 
 // bench is one run of the command.
@@ -65,45 +66,59 @@ func (b *bench) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// sides builds the two in-process commands.
-func (b *bench) sides() (map[string]string, error) {
+// side is one that does a work, and how.
+type side struct {
+	name    string
+	command []string
+}
+
+// sides builds the in-process commands.
+func (b *bench) sides(names ...string) ([]side, error) {
 	peer, err := process.Build(b.ctx, ".", "./peer", "peer")
 	if err != nil {
 		return nil, err
 	}
 	own, err := process.Build(b.ctx, b.o.berth, "./bench/inprocess", "inprocess")
-	return map[string]string{kube: peer, berth: own}, err
+	if err != nil {
+		return nil, err
+	}
+	commands := map[string][]string{kube: {peer}, berth: {own}, shell: {own, "-shell"}}
+	var sides []side
+	for _, name := range names {
+		sides = append(sides, side{name, commands[name]})
+	}
+	return sides, nil
 }
 
 // do lets one side do the work in a file.
-func (b *bench) do(command, file string) (*work.Result, error) {
-	cmd := b.command(command, file)
+func (b *bench) do(s side, file string) (*work.Result, error) {
+	cmd := b.command(append(append([]string{}, s.command...), file)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(command), err, errs.Bytes())
+		return nil, fmt.Errorf("%s: %w: %s", s.name, err, errs.Bytes())
 	}
 	r := &work.Result{}
 	if err := json.Unmarshal(out.Bytes(), r); err != nil {
-		return nil, fmt.Errorf("%s printed %q: %w", filepath.Base(command), out.Bytes(), err)
+		return nil, fmt.Errorf("%s printed %q: %w", s.name, out.Bytes(), err)
 	}
 	return r, nil
 }
 
-// alternate lets both sides do the work, in turn, as often as there are rounds.
-func (b *bench) alternate(sides map[string]string, w *work.Work) (results map[string][]*work.Result, err error) {
+// alternate lets all sides do the work, in turn, as often as there are rounds.
+func (b *bench) alternate(sides []side, w *work.Work) (results map[string][]*work.Result, err error) {
 	file := filepath.Join(b.dir, "work.json")
 	if err := w.Write(file); err != nil {
 		return nil, err
 	}
 	results = map[string][]*work.Result{}
 	for range b.o.rounds {
-		for _, side := range []string{kube, berth} {
-			r, err := b.do(sides[side], file)
+		for _, s := range sides {
+			r, err := b.do(s, file)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s: %w", w.Name, err)
 			}
-			results[side] = append(results[side], r)
+			results[s.name] = append(results[s.name], r)
 		}
 	}
 	return results, nil

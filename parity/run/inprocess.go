@@ -32,14 +32,16 @@ func (v *verdicts) print() {
 
 // inProcess measures the shapes, with a kube-scheduler that samples and one that looks at all nodes.
 func (b *bench) inProcess() error {
-	sides, err := b.sides()
+	sides, err := b.sides(kube, berth, shell)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nIn process, %d nodes; CPU and allocations a pod from arrival to binding seen, by the process's own meters;\n"+
-		"a decision alone by the wall clock (kube-scheduler: scheduling_algorithm_duration; berth: around Decide)\n\n", b.o.nodes)
-	fmt.Println("| shape | nodes looked at | pods | kube-scheduler CPU us | berth CPU us | times less | aim | allocations, kube / berth | decision us, kube / berth | times less | pods/s, kube / berth | MiB peak, kube / berth | nodes used / most on one, kube; berth |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Printf("\nIn process, %d nodes, by the process's own meters: CPU and allocations a pod from its arrival until it is seen bound. \"Machine\" is intake,\n"+
+		"queue, decide, assume, effect, outcome, confirmation; \"shell\" is that with feed and actuator on an API in memory, as kube-scheduler has its informers\n"+
+		"and binding cycle. A decision alone by the wall clock (kube-scheduler: scheduling_algorithm_duration; Berth: around Decide, without preemption)\n\n", b.o.nodes)
+	fmt.Println("| shape | nodes looked at | pods | kube-scheduler CPU us | machine CPU us | times less | shell CPU us | times less | aim | allocations, kube / machine / shell | " +
+		"decision us, kube / berth | times less | pods/s, kube / machine / shell | MiB peak, kube / machine / shell | nodes used / most on one, kube; berth | victims, kube; berth |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	var v verdicts
 	for _, percentage := range []int32{0, 100} {
 		for _, s := range work.Shapes() {
@@ -55,7 +57,7 @@ func (b *bench) inProcess() error {
 	return nil
 }
 
-func (b *bench) row(sides map[string]string, s work.Shape, percentage int32, v *verdicts) error {
+func (b *bench) row(sides []side, s work.Shape, percentage int32, v *verdicts) error {
 	pods, looked := s.Pods, "sample"
 	if percentage == 100 {
 		pods, looked = s.All, "all"
@@ -71,12 +73,14 @@ func (b *bench) row(sides map[string]string, s work.Shape, percentage int32, v *
 	if err != nil {
 		return err
 	}
-	k, o := results[kube], results[berth]
+	k, o, full := results[kube], results[berth], results[shell]
+	each := func(of func(*work.Result) float64) string {
+		return short(over(k, of).mid) + " / " + short(over(o, of).mid) + " / " + short(over(full, of).mid)
+	}
 	times := ratio(k, o, cpu)
-	fmt.Printf("| %s | %s | %d | %v | %v | **%v** | %.0f | %s / %s | %s / %s | %s | %s / %s | %.0f / %.0f | %d / %d; %d / %d |\n", s.Name, looked, pods,
-		over(k, cpu), over(o, cpu), times, s.Aim, short(over(k, allocs).mid), short(over(o, allocs).mid), short(over(k, decide).mid), short(over(o, decide).mid),
-		short(ratio(k, o, decide).mid), short(over(k, speed).mid), short(over(o, speed).mid), over(k, peak).mid, over(o, peak).mid,
-		k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne)
+	fmt.Printf("| %s | %s | %d | %v | %v | **%v** | %v | **%v** | %.0f | %s | %s / %s | %s | %s | %s | %d / %d; %d / %d | %d; %d |\n", s.Name, looked, pods,
+		over(k, cpu), over(o, cpu), times, over(full, cpu), ratio(k, full, cpu), s.Aim, each(allocs), short(over(k, decide).mid), short(over(o, decide).mid),
+		short(ratio(k, o, decide).mid), each(speed), each(peak), k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne, k[0].Victims, o[0].Victims)
 	if percentage == 0 { // the aims are about a kube-scheduler that samples
 		v.add(fmt.Sprintf("%s: %s times less CPU, aim %.0f", s.Name, short(times.mid), s.Aim), times.mid >= s.Aim)
 		a := over(o, allocs).mid

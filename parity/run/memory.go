@@ -8,7 +8,7 @@ import (
 
 // memory compares the two at 5,000 nodes and 100,000 pods.
 func (b *bench) memory() error {
-	sides, err := b.sides()
+	sides, err := b.sides(kube, berth)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (b *bench) openB() error {
 	if err != nil {
 		return err
 	}
-	sides, err := b.sides()
+	sides, err := b.sides(kube, berth)
 	if err != nil {
 		return err
 	}
