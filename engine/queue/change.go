@@ -12,18 +12,19 @@ func (q *Queue) Changed(now time.Time, d decision.Delta) {
 	if d.Kinds == decision.NoChange {
 		return
 	}
-	q.now = now
-	q.flight.hear(&d)
+	q.now, q.delta = now, d
+	told := &q.delta // kinds of pods see it by an interface: on the stack it would not stay
+	q.flight.hear(told)
 	if q.unschedulable.size > 0 || len(q.unschedulable.groups) > 0 {
 		q.found = q.unschedulable.concerned(q.found[:0], d.Kinds)
 		for _, g := range q.found {
-			q.concern(g, &d)
+			q.concern(g, told)
 		}
 	}
 	if q.gated.size > 0 {
 		q.found = q.gated.concerned(q.found[:0], d.Kinds)
 		for _, g := range q.found {
-			if help, _, _ := g.kind.Helps(g.rules, &d); help != decision.Helpless {
+			if help, _, _ := g.kind.Helps(g.rules, told); help != decision.Helpless {
 				e := g.members.head()
 				q.take(e)
 				q.wake(e, Gated, causeOf(g.cares&d.Kinds, d.Action()))

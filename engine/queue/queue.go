@@ -43,6 +43,7 @@ type Queue struct {
 	turn     int       // of the group that is audited next
 	counts   Counts
 	arrivals [numPools][numCauses]uint64
+	delta    decision.Delta // the change that is being told
 }
 
 // Counts are what happened so far.

@@ -1,9 +1,6 @@
 package scheduling
 
-import (
-	"container/heap"
-	"time"
-)
+import "time"
 
 // deadlines is a heap of instants at which attempts and nominees are looked after. An
 // entry is void once what it is for has another deadline, or none.
@@ -20,8 +17,24 @@ type timed interface {
 	pod() string    // uid
 }
 
+func (d deadline) before(e deadline) bool {
+	if c := d.at.Compare(e.at); c != 0 {
+		return c < 0
+	}
+	return d.of.pod() < e.of.pod()
+}
+
 func (d *deadlines) add(at time.Time, of timed) {
-	heap.Push(d, deadline{at, of})
+	h := append(*d, deadline{at, of})
+	*d = h
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(h[up]) {
+			return
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
 }
 
 // first is the earliest deadline that counts.
@@ -30,7 +43,7 @@ func (d *deadlines) first() (time.Time, bool) {
 		if e := (*d)[0]; e.of.due().Equal(e.at) {
 			return e.at, true
 		}
-		heap.Pop(d)
+		d.pop()
 	}
 	return time.Time{}, false
 }
@@ -41,26 +54,27 @@ func (d *deadlines) next(now time.Time) (timed, bool) {
 	if !ok || at.After(now) {
 		return nil, false
 	}
-	return heap.Pop(d).(deadline).of, true
+	return d.pop().of, true
 }
 
-func (d deadlines) Len() int { return len(d) }
-
-func (d deadlines) Less(i, j int) bool {
-	if c := d[i].at.Compare(d[j].at); c != 0 {
-		return c < 0
+func (d *deadlines) pop() deadline {
+	h := *d
+	top, last := h[0], len(h)-1
+	h[0], h[last] = h[last], deadline{}
+	h = h[:last]
+	*d = h
+	for i := 0; ; {
+		down := 2*i + 1
+		if down >= last {
+			return top
+		}
+		if down+1 < last && h[down+1].before(h[down]) {
+			down++
+		}
+		if !h[down].before(h[i]) {
+			return top
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
 	}
-	return d[i].of.pod() < d[j].of.pod()
-}
-
-func (d deadlines) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
-
-func (d *deadlines) Push(x any) { *d = append(*d, x.(deadline)) }
-
-func (d *deadlines) Pop() any {
-	last := len(*d) - 1
-	x := (*d)[last]
-	(*d)[last] = deadline{}
-	*d = (*d)[:last]
-	return x
 }
