@@ -1,0 +1,121 @@
+package budget_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+)
+
+func pod(name string, labels map[string]string) *model.Pod {
+	return &model.Pod{Namespace: "default", Name: name, UID: name, Labels: model.LabelsOf(labels), Ready: true, Phase: model.Running, Spec: &model.PodSpec{}}
+}
+
+var (
+	web      = map[string]string{"app": "web"}
+	ofWeb    = &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{"web"}}}}
+	notWeb   = &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.DoesNotExist}}}
+	everyone = &model.Selector{}
+)
+
+func TestCovers(t *testing.T) {
+	for name, c := range map[string]struct {
+		selector      *model.Selector
+		labels        map[string]string
+		namespace     string
+		ledger, stale bool
+	}{
+		"a label that matches": {ofWeb, web, "default", true, true},
+		"another label":        {ofWeb, map[string]string{"app": "db"}, "default", false, false},
+		"another namespace":    {ofWeb, web, "other", false, false},
+		"no selector":          {nil, web, "default", false, false},
+		"an empty selector":    {everyone, web, "default", true, false},
+		"an empty selector and a pod without labels": {everyone, nil, "default", true, false},
+		"a label that must not be, and none there":   {notWeb, nil, "default", true, false},
+		"a label that must not be, and others":       {notWeb, map[string]string{"tier": "a"}, "default", true, true},
+	} {
+		b := &model.Budget{Namespace: c.namespace, Selector: c.selector}
+		p := pod("p", c.labels)
+		if got := budget.Ledger.Covers(b, p); got != c.ledger {
+			t.Errorf("%s: the ledger says %v", name, got)
+		}
+		if got := budget.Stale.Covers(b, p); got != c.stale {
+			t.Errorf("%s: kube-scheduler's rule says %v", name, got)
+		}
+	}
+}
+
+func TestAllowed(t *testing.T) {
+	for name, c := range map[string]struct {
+		b             model.Budget
+		healthy       int32
+		ledger, stale int32
+	}{
+		"status and count agree":             {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 5, 2, 2},
+		"the status is behind: one has died": {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 4, 1, 2},
+		"the status is behind: one has come": {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 9, 2, 2},
+		"fewer than desired":                 {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 1, 0, 2},
+		"the status is of an older budget":   {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3, Generation: 2, ObservedGeneration: 1}, 5, 0, 2},
+		"nobody has written a status":        {model.Budget{}, 5, 0, 0},
+	} {
+		if got := budget.Ledger.Allowed(&c.b, c.healthy); got != c.ledger {
+			t.Errorf("%s: the ledger allows %d, want %d", name, got, c.ledger)
+		}
+		if got := budget.Stale.Allowed(&c.b, c.healthy); got != c.stale {
+			t.Errorf("%s: kube-scheduler's rule allows %d, want %d", name, got, c.stale)
+		}
+	}
+}
+
+func TestHealthy(t *testing.T) {
+	b := &model.Budget{Namespace: "default", Selector: ofWeb, Disrupted: []string{"granted"}}
+	pods := []*model.Pod{pod("a", web), pod("granted", web), pod("deleting", web), pod("starting", web), pod("finished", web), pod("other", nil)}
+	pods[2].Deleting, pods[3].Ready, pods[4].Phase = true, false, model.Succeeded
+	if got := budget.Ledger.CountHealthy(b, pods); got != 1 {
+		t.Errorf("%d are healthy, want 1", got)
+	}
+}
+
+// names are those of the pods.
+func names(pods []*model.Pod) (out []string) {
+	for _, p := range pods {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+func TestSplit(t *testing.T) {
+	b := &model.Budget{Namespace: "default", Name: "b", Selector: ofWeb, DisruptionsAllowed: 1, Disrupted: []string{"granted"}}
+	pods := []*model.Pod{pod("first", web), pod("granted", web), pod("deleting", web), pod("second", web), pod("other", nil), pod("third", web)}
+	pods[2].Deleting = true
+	for rule, want := range map[budget.Rule]string{
+		budget.Ledger: "[second third] [first granted deleting other]",
+		budget.Stale:  "[deleting second third] [first granted other]",
+	} {
+		a := budget.NewAccount(rule, []*model.Budget{b}, []int32{9})
+		violating, others := a.Split(pods)
+		if got := fmt.Sprint(names(violating), names(others)); got != want {
+			t.Errorf("rule %d: %s, want %s", rule, got, want)
+		}
+	}
+}
+
+func TestDebits(t *testing.T) {
+	mine := &model.Budget{Namespace: "default", Name: "mine", Selector: ofWeb, DisruptionsAllowed: 1, Disrupted: []string{"granted"}}
+	all := &model.Budget{Namespace: "default", Name: "all", Selector: everyone, DisruptionsAllowed: 2}
+	none := &model.Budget{Namespace: "other", Name: "none", Selector: everyone, DisruptionsAllowed: 2}
+	victims := []*model.Pod{pod("first", web), pod("granted", web), pod("second", web)}
+	budgets := []*model.Budget{all, mine, none}
+	var got []string
+	for _, d := range budget.NewAccount(budget.Ledger, budgets, []int32{9, 9, 9}).Debits(victims) {
+		got = append(got, fmt.Sprint(d.Budget.Name, d.Paid, d.Overruled))
+	}
+	if want := []string{"all[first granted] [second]", "mine[first] [second]"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if d := budget.NewAccount(budget.Stale, budgets, nil).Debits(victims); d != nil {
+		t.Errorf("kube-scheduler's rule debits %v", d)
+	}
+}

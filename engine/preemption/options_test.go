@@ -1,0 +1,136 @@
+package preemption_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/preemption"
+)
+
+// The status still allows one, but meanwhile a pod under the budget has died: by the
+// ledger none may leave, kube-scheduler takes it (kubernetes#91492).
+func TestLedgerBudgets(t *testing.T) {
+	c := build(t, map[string][]string{"n1": {"a1 1 4000 9"}, "n2": {"b 2 4000 1"}, "n3": {"a2 1000 4000 1"}})
+	c.budget("a", 1, 1)
+	if got, _ := c.preempt(t, high(t, 4000), preemption.Options{LedgerBudgets: true}); got != "n1: a1" {
+		t.Errorf("before: got %q", got)
+	}
+	dead := *c.pods["a2"]
+	dead.Ready = false
+	c.put(&dead)
+	if got, _ := c.preempt(t, high(t, 4000), preemption.Options{LedgerBudgets: true}); got != "n2: b" {
+		t.Errorf("by the ledger: got %q", got)
+	}
+	got, p := c.preempt(t, high(t, 4000), preemption.Options{})
+	if got != "n1: a1" || p.Debits != nil {
+		t.Errorf("by the status: got %q, debits %v", got, p.Debits)
+	}
+}
+
+func TestDebitsAreOfTheVictims(t *testing.T) {
+	c := build(t, map[string][]string{"n1": {"a1 3 1000 1", "a2 2 1000 1", "a3 1 2000 1"}})
+	c.budget("a", 1, 2)
+	_, p := c.preempt(t, high(t, 2500), preemption.Options{LedgerBudgets: true})
+	if len(p.Debits) != 1 {
+		t.Fatalf("debits %v", p.Debits)
+	}
+	if got := fmt.Sprint(p.Debits[0].Paid, p.Debits[0].Overruled); got != "[a1] [a3]" {
+		t.Errorf("paid and overruled: %s of %s", got, show(p))
+	}
+}
+
+// Two victims are equal by the criteria. The one on n2 fits on n3, which only victims
+// tolerate; the one on n1 is a DaemonSet's, or too large for n3 (kubernetes#141227).
+func TestPreferMovable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, uid := range []string{"high", "high-1", "high-2", "high-3", "high-4", "high-5"} {
+		for _, large := range []bool{false, true} {
+			c := movables(t, large)
+			pod := high(t, 1000)
+			pod.UID = uid
+			if got, _ := c.preempt(t, pod, preemption.Options{PreferMovable: true}); got != "n2: b" {
+				t.Errorf("uid %s, too large %v: got %q", uid, large, got)
+			}
+			got, _ := c.preempt(t, pod, preemption.Options{})
+			seen[got] = true
+		}
+	}
+	if !seen["n1: a"] || !seen["n2: b"] {
+		t.Errorf("without the option the choice is always one of %v", seen)
+	}
+}
+
+func movables(t *testing.T, large bool) *small {
+	n1 := []string{"a 1 1000 1", "x 1000 3000 1"}
+	if large {
+		n1 = []string{"a 1 2000 1", "x 1000 2000 1"}
+	}
+	c := build(t, map[string][]string{"n1": n1, "n2": {"b 1 1000 1", "y 1000 3000 1"}, "n3": {"z 1000 2500 1"}})
+	id, _ := c.NodeID("n3")
+	node := *c.Node(id).Model
+	node.Taints = []model.Taint{{Key: "low", Effect: model.NoSchedule}}
+	c.UpsertNode(&node)
+	for _, name := range []string{"a", "b"} {
+		p, spec := *c.pods[name], *c.pods[name].Spec
+		spec.Tolerations = []model.Toleration{{Key: "low", Op: model.TolExists}}
+		p.Spec = &spec
+		if name == "a" && !large {
+			p.Owner = model.Owner{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "d"}
+		}
+		c.put(&p)
+	}
+	return c
+}
+
+func TestEligibility(t *testing.T) {
+	full := map[string][]string{"n1": {"a 1 4000 1"}, "n2": {"b 2 4000 1"}}
+	never := high(t, 4000)
+	spec := *never.Spec
+	spec.NeverPreempts = true
+	never.Spec = &spec
+	if got, _ := build(t, full).preempt(t, never, preemption.Options{}); got != "never" {
+		t.Errorf("preemptionPolicy Never: got %q", got)
+	}
+	for name, c := range map[string]struct {
+		deleting  bool
+		disrupted string
+		want      string
+	}{
+		"the victim still leaves":          {true, "PreemptionByScheduler", "waits"},
+		"it leaves for another reason":     {true, "DeletionByTaintManager", "n1: a"},
+		"it is marked, but does not leave": {false, "PreemptionByScheduler", "n1: a"},
+	} {
+		world := build(t, full)
+		victim := *world.pods["b"]
+		victim.Deleting, victim.Disrupted = c.deleting, c.disrupted
+		world.put(&victim)
+		pod := high(t, 4000)
+		pod.Nominated = "n2"
+		if got, _ := world.preempt(t, pod, preemption.Options{}); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// The room of a nominee counts for those of its priority or lower, and it is no victim.
+func TestNomineesHoldTheirRoom(t *testing.T) {
+	c := build(t, map[string][]string{"n1": {"a 1 2000 1"}, "n2": {"b 2 4000 1"}})
+	nominee := parsePod(t, "nominee 1000 4000 -")
+	nominee.Nominated, nominee.Phase = "n1", model.Pending
+	c.put(nominee)
+	if got, _ := c.preempt(t, high(t, 2000), preemption.Options{}); got != "n2: b" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestVoidNominationsAreCleared(t *testing.T) {
+	c := build(t, map[string][]string{"n1": {"a 1000 4000 1"}})
+	pod := high(t, 4000)
+	pod.Nominated = "n1"
+	got, p := c.preempt(t, pod, preemption.Options{})
+	if got != "none" || !p.Clears || p.Tried != decision.NoneHelps {
+		t.Errorf("got %q, clears %v", got, p.Clears)
+	}
+}
