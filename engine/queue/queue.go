@@ -145,9 +145,12 @@ func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 
 // updateWaiting takes in a change of a pod in a pool; it may be of another kind now.
 func (q *Queue) updateWaiting(e *entry, p Pod, moves bool) {
-	pool, rules := e.pool, e.rules
+	pool, rules, cause := e.pool, e.rules, PodUpdate
 	if pool == Unschedulable {
 		rules |= e.group.rules
+		if e.group.probe != nil { // it may not be spoken for any more
+			moves, cause = true, e.group.cause
+		}
 	}
 	q.take(e)
 	e.Pod = p
@@ -155,7 +158,7 @@ func (q *Queue) updateWaiting(e *entry, p Pod, moves bool) {
 	case moves && pool == Gated:
 		q.wake(e, pool, GatesGone)
 	case moves:
-		q.wake(e, pool, PodUpdate)
+		q.wake(e, pool, cause)
 	default:
 		q.join(e, pool, rules)
 	}

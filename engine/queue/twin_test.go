@@ -92,6 +92,9 @@ func (t *twin) update(now time.Time, p Pod, moves bool) {
 		t.speakNoMore(r)
 	}
 	r.Pod = p
+	if r.place == Unschedulable && r.crowd.speaker != nil {
+		moves = true
+	}
 	switch {
 	case r.place == InFlight:
 		r.edited = r.edited || moves
