@@ -45,7 +45,8 @@ func TestDebitsAreOfTheVictims(t *testing.T) {
 // tolerate; the one on n1 is a DaemonSet's, or too large for n3 (kubernetes#141227).
 func TestPreferMovable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, uid := range []string{"high", "high-1", "high-2", "high-3", "high-4", "high-5"} {
+	for i := range 40 { // in ties the uid decides
+		uid := fmt.Sprint("high-", i)
 		for _, large := range []bool{false, true} {
 			c := movables(t, large)
 			pod := high(t, 1000)
