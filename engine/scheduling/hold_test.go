@@ -1,0 +1,112 @@
+package scheduling
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+func heldNode(t model.HoldType, owner, node string, until time.Time) *model.Hold {
+	return &model.Hold{Namespace: "x", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node,
+		Cause: "Pressure", Count: 1, Until: until}
+}
+
+// placedTale is a tale of a machine that places by all rules.
+func placedTale(t *testing.T) *tale {
+	t.Helper()
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig()
+	cfg.Profiles = []Profile{Placed(p, 1, 0)}
+	s := &tale{t: t, m: New(cfg), now: t0}
+	s.step("", Upsert{&model.Node{Name: "n1", UID: "n1", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000}}})
+	return s
+}
+
+func ofOwner(name, owner string, cpu int64) *model.Pod {
+	return &model.Pod{Namespace: "x", Name: name, UID: name, Owner: model.Owner{UID: owner}, Created: t0,
+		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Requests{MilliCPU: cpu}, ImageContainers: 1}}
+}
+
+func TestAHoldEndsByTimeAndByDeletion(t *testing.T) {
+	s := placedTale(t)
+	end := t0.Add(time.Minute)
+	h := heldNode(model.Avoid, "web", "n1", end)
+	s.step("bind:db:n1 reject:web:unschedulable", Upsert{h}, Upsert{ofOwner("web", "web", 100)}, Upsert{ofOwner("db", "db", 100)})
+	s.where("web", queue.Unschedulable)
+	if wake := s.m.wake(s.now); wake.IsZero() || wake.After(end) {
+		t.Errorf("the machine wants to be called at %v, not when the hold ends at %v", wake, end)
+	}
+	s.now = end
+	s.step("bind:web:n1")
+
+	s.step("reject:web2:unschedulable", Upsert{heldNode(model.Avoid, "web", "n1", end.Add(time.Hour))}, Upsert{ofOwner("web2", "web", 100)})
+	s.wait(2 * time.Second) // its back-off
+	s.step("bind:web2:n1", Remove{h})
+}
+
+func TestWhoWaitsIsTriedWhenAReservationIsUsedUpElsewhere(t *testing.T) {
+	s := placedTale(t)
+	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
+	h.Created = t0
+	h.Phantom = ofOwner("hold", "web", 800)
+	h.Phantom.Phantom, h.Phantom.Nominated, h.Phantom.Name = true, "n1", h.Name
+	s.step("reject:db:unschedulable", Upsert{h}, Upsert{ofOwner("db", "db", 300)})
+	s.wait(2 * time.Second)
+	elsewhere := ofOwner("web", "web", 800)
+	elsewhere.NodeName = "n2"
+	s.step("bind:db:n1", Upsert{elsewhere})
+}
+
+// TestFuzzNoWakeIsMissedBesideHolds is TestFuzzNoWakeIsMissed where nodes are held for and
+// against some of the pods.
+func TestFuzzNoWakeIsMissedBesideHolds(t *testing.T) {
+	worlds, first := 60, 1<<30
+	if os.Getenv("BERTH_SOAK") != "" {
+		worlds, first = 3000, 1<<31
+	}
+	events, asleep, held := 0, 0, 0
+	for i := range worlds {
+		s := newSleepers(t, uint64(first+i))
+		for range 100 {
+			if s.one(4) {
+				s.hold()
+			}
+			s.act()
+			s.check()
+			held += len(s.m.state.Holds())
+		}
+		events += s.events
+		asleep += s.asleep
+	}
+	if held < events/3 || asleep < events {
+		t.Errorf("only %d holds and %d sleepers in %d events", held, asleep, events)
+	}
+	t.Logf("soak: %d events beside holds, %d times a pod slept, none should have been woken", events, asleep)
+}
+
+// hold makes, changes or removes a hold of the owner that some pods have, of
+// those that end soon.
+func (s *sleepers) hold() {
+	t := model.HoldType(s.IntN(2))
+	h := heldNode(t, "o", fmt.Sprint("n", s.IntN(s.nodes)), s.now.Add(time.Duration(s.IntN(600))*time.Second))
+	if t == model.Reserve {
+		h.Phantom = &model.Pod{Namespace: "x", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, Nominated: h.Node, Phantom: true,
+			Spec: s.specs[s.IntN(len(s.specs))]}
+	}
+	if s.what = "a hold"; s.one(3) {
+		s.what = "a hold goes"
+		s.step(Remove{h})
+	} else {
+		s.step(Upsert{h})
+	}
+	s.check()
+}
