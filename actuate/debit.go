@@ -29,8 +29,8 @@ type debited struct {
 // a budget does not allow what was to be paid, what was taken from those before
 // is given back. The entries are what each victim's record says, by "namespace/name".
 //
-// Where the rights to write budgets are missing, as with kube-scheduler's role, nothing
-// is debited and the displacement goes on, as kube-scheduler's would.
+// Where the API refuses the update, as it does with kube-scheduler's role, nothing is
+// debited and the displacement goes on, as kube-scheduler's would.
 func (a *Actuator) debit(ctx context.Context, e scheduling.Preempt) (map[string][]displace.Entry, scheduling.Outcome) {
 	overrule := displace.Preemption.Policy().Overrules(e.Number)
 	entries := map[string][]displace.Entry{}
@@ -38,7 +38,7 @@ func (a *Actuator) debit(ctx context.Context, e scheduling.Preempt) (map[string]
 	for _, d := range e.Plan.Debits {
 		got, refusal, err := a.debitOne(ctx, d, e.Plan.Victims, overrule)
 		switch {
-		case apierrors.IsForbidden(err):
+		case err != nil && certain(err) && !apierrors.IsTooManyRequests(err):
 			a.o.NotDebited(d.Budget, err)
 			continue
 		case err != nil:

@@ -55,7 +55,8 @@ func (a *Actuator) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	if out.Result != scheduling.Done {
 		return out
 	}
-	for _, step := range []func(context.Context, *victim, *displace.Record) error{a.mark, a.tell, a.remove} {
+	deleted := false
+	for n, step := range []func(context.Context, *victim, *displace.Record) error{a.mark, a.tell, a.remove} {
 		for i := range victims {
 			v := &victims[i]
 			if v.gone {
@@ -64,15 +65,22 @@ func (a *Actuator) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 			r := displace.Record{Cause: displace.Preemption, For: e.Pod, Victim: v.pod, Node: e.Plan.Node,
 				Entries: entries[v.pod.Namespace+"/"+v.pod.Name]}
 			if err := step(ctx, v, &r); err != nil {
-				if out := outcome(err); out.Result == scheduling.Refused {
-					out.Why = "displacing pod " + v.pod.Key() + ": " + out.Why
-					return out
-				}
-				return scheduling.Outcome{Result: scheduling.Unknown, Why: err.Error()}
+				return displacing(v.pod, err, deleted)
 			}
+			deleted = deleted || n == 2
 		}
 	}
 	return scheduling.Outcome{}
+}
+
+// displacing words an error that ends a Preempt. Once a victim is deleted it cannot be
+// refused any more: it is asked again, until all are.
+func displacing(p *model.Pod, err error, deleted bool) scheduling.Outcome {
+	out := scheduling.Outcome{Result: scheduling.Unknown, Why: "displacing pod " + p.Key() + ": " + err.Error()}
+	if certain(err) && !apierrors.IsTooManyRequests(err) && !deleted {
+		out.Result = scheduling.Refused
+	}
+	return out
 }
 
 // victims says how far each victim is. When the same was asked before, the API

@@ -14,6 +14,15 @@
 // written aside, since nothing waits for them; when they cannot be written as fast as they
 // come, the oldest wait and the newest are dropped and counted.
 //
+// Preemption is carried out in steps, each for all victims before the next: the pod is
+// nominated, budgets are debited (one update each, which loses to any other writer and is
+// tried again), victims get their DisruptionTarget condition, then their event, then they are
+// deleted with their own grace. A step that was taken is seen to be taken: the entry in
+// disruptedPods, the condition, the event's name, which follows from the pod. So whoever
+// repeats it, here or after a crash in another process, makes nothing twice; and a pod
+// that is being deleted with the condition has been paid for and told of. Where budgets may
+// not be written, victims leave without a debit, as kube-scheduler's do, and that is told.
+//
 // Extenders are asked over HTTP as kube-scheduler does, one file a verb: filters one
 // after the other, each seeing what is left; scores all at once and only while there is a
 // choice, times 10 times the extender's weight; victims by node; and the binding through the one
