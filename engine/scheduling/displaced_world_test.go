@@ -114,6 +114,36 @@ func (w *world) displace(e Preempt, steps int) Outcome {
 	return Outcome{}
 }
 
+// answer is the extenders': they leave some nodes out, or fail, or say nothing for long.
+func (w *world) answer(e Ask) Outcome {
+	o := Outcome{ID: e.ID, Answer: &Answer{}}
+	if w.fails(5) {
+		o.Result = Result(1 + w.r.Intn(3))
+		return o
+	}
+	for _, n := range e.Nodes {
+		if w.fails(4) {
+			o.Answer.Failed = append(o.Answer.Failed, Failure{Node: n.Node, Reason: "no"})
+		} else {
+			o.Answer.Nodes = append(o.Answer.Nodes, Total{Node: n.Node, Points: w.r.Int63n(100)})
+		}
+	}
+	return o
+}
+
+func (w *world) answerVictims(e AskVictims) Outcome {
+	o := Outcome{ID: e.ID}
+	if w.fails(5) {
+		o.Result = Result(1 + w.r.Intn(3))
+	}
+	for _, c := range e.Candidates {
+		if !w.fails(4) {
+			o.Candidates = append(o.Candidates, c)
+		}
+	}
+	return o
+}
+
 // debit keeps the budget's ledger.
 func (w *world) debit(e Preempt) Outcome {
 	b := w.budget

@@ -133,3 +133,52 @@ func (f firstFit) debit(out *decision.Preemption) {
 		}
 	}
 }
+
+// firstFit is a Surveyor, too.
+
+func (f firstFit) Survey(p *model.Pod) *decision.Record {
+	rec := &decision.Record{Outcome: decision.Infeasible}
+	for _, id := range f.s.NodeIDs() {
+		n := decision.NodeRecord{Name: f.s.Node(id).Model.Name, Total: 1}
+		if !f.Fits(p, n.Name) {
+			n.Verdict = decision.Verdict{Rule: decision.NodeResourcesFit, Code: decision.Unschedulable}
+			rec.Rejectors = rec.Rejectors.With(decision.NodeResourcesFit).With(decision.VolumeBinding)
+		} else {
+			rec.Outcome, rec.Choice = decision.Scheduled, n.Name
+		}
+		rec.Nodes = append(rec.Nodes, n)
+	}
+	return rec
+}
+
+func (f firstFit) Fits(p *model.Pod, node string) bool {
+	id, ok := f.s.NodeID(node)
+	return ok && f.reaches(p, id) && f.free(id, p, nil) >= p.Spec.Requests.MilliCPU
+}
+
+func (f firstFit) Best(_ *model.Pod, nodes []Total) string {
+	return slices.MaxFunc(nodes, func(a, b Total) int { return int(a.Points - b.Points) }).Node
+}
+
+func (f firstFit) Candidates(p *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption) {
+	best := f.Preempt(p, nil)
+	var out []Candidate
+	for _, n := range rec.Nodes {
+		id, _ := f.s.NodeID(n.Name)
+		if victims := f.victims(p, id); victims != nil && n.Verdict.Code == decision.Unschedulable {
+			out = append(out, Candidate{Node: n.Name, Victims: victims})
+		}
+	}
+	return out, best
+}
+
+func (f firstFit) Among(p *model.Pod, left []Candidate) *decision.Preemption {
+	out := &decision.Preemption{Tried: decision.NoneHelps, Clears: p.Nominated != ""}
+	for _, c := range left {
+		if out.Victims == nil || len(c.Victims) < len(out.Victims) {
+			out.Tried, out.Node, out.Victims, out.Clears = decision.Nominated, c.Node, c.Victims, false
+		}
+	}
+	f.debit(out)
+	return out
+}

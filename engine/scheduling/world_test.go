@@ -13,7 +13,10 @@ import (
 
 func newMachine() *Machine {
 	cfg := DefaultConfig()
-	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return firstFit{s} }}}
+	// Extenders have a say in pods of some sizes.
+	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return firstFit{s} },
+		Asked:           func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 300 },
+		AskedForVictims: func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU%200 == 0 }}}
 	return New(cfg)
 }
 
@@ -139,6 +142,10 @@ func (w *world) carryOut(effects []Effect) {
 			w.carryOutBind(e)
 		case Preempt:
 			w.carryOutPreempt(e)
+		case Ask:
+			w.due = append(w.due, w.answer(e))
+		case AskVictims:
+			w.due = append(w.due, w.answerVictims(e))
 		case Unnominate:
 			delete(w.held, e.Pod.UID)
 			w.due = append(w.due, Outcome{ID: e.ID, Result: w.unnominate(e)})
