@@ -11,7 +11,8 @@
 //
 // A rule is a file: what it makes of a pod (compiled), its verdict on a node
 // with numbers, its points for a node (scoring), and, in wakes.go, which
-// changes in the cluster can undo its verdict.
+// changes in the cluster can undo its verdict. Waiter says of a change with its object
+// whether it can help a pod that waits.
 //
 // Invariants:
 //
