@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/berthproject/berth/engine/decision"
 )
 
 var (
@@ -76,10 +78,10 @@ func (c *rejectedCollector) Describe(ch chan<- *prometheus.Desc) { ch <- rejecte
 func (c *rejectedCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	counts, _, _ := c.s.rejected.get(ctx, c.s, copyRejections)
-	for r, n := range counts {
-		ch <- prometheus.MustNewConstMetric(rejectedDesc, prometheus.GaugeValue, float64(n), r.rule.String(), r.profile)
-	}
+	counts, _, _ := c.s.rejected.get(ctx, c.s.takeRejections)
+	counts.byRule(func(rule decision.Rule, profile string, n int) {
+		ch <- prometheus.MustNewConstMetric(rejectedDesc, prometheus.GaugeValue, float64(n), rule.String(), profile)
+	})
 }
 
 // buildInfo says which build this is, with the labels of kubernetes_build_info.

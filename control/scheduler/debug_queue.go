@@ -44,7 +44,7 @@ func (s *shell) debugQueue(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("pool: %q: must be one of %s", pool, known), http.StatusBadRequest)
 		return
 	}
-	q, at, err := s.waiting.get(r.Context(), s, copyQueue)
+	q, at, err := s.waiting.get(r.Context(), s.takeQueue)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return

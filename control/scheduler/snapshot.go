@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,13 +15,14 @@ import (
 const (
 	// listed is how many pods of each pool a snapshot of the queue lists.
 	listed = 5000
+	// kinds is how many kinds of pods the loop goes through for readers at a time.
+	kinds = 5000
 	// A snapshot is used again for so long, and longer when making it took long: the
 	// loop does not spend more than a tenth of its time for readers.
 	snapshotAge, snapshotShare = time.Second, 10
 )
 
-// snapshot is a copy of something of the machine that the loop made for
-// readers.
+// snapshot is a copy of something of the machine that was made for readers.
 type snapshot[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -29,17 +32,17 @@ type snapshot[T any] struct {
 
 // get is the last copy while it is fresh, else a new one. When the loop does not
 // answer in time, the last copy comes with the error.
-func (c *snapshot[T]) get(ctx context.Context, s *shell, copied func(*scheduling.Machine) T) (T, time.Time, error) {
+func (c *snapshot[T]) get(ctx context.Context, take func(context.Context) (T, error)) (T, time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.at.IsZero() && time.Since(c.at) < max(snapshotAge, snapshotShare*c.took) {
 		return c.value, c.at, nil
 	}
-	err := s.atLoop(ctx, func(m *scheduling.Machine) {
-		start := time.Now()
-		c.value, c.at = copied(m), start
-		c.took = time.Since(start)
-	})
+	start := time.Now()
+	value, err := take(ctx)
+	if err == nil {
+		c.value, c.at, c.took = value, start, time.Since(start)
+	}
 	return c.value, c.at, err
 }
 
@@ -49,33 +52,69 @@ type queued struct {
 	pods   []queue.Waiting // at most listed of each pool, in the queue's order
 }
 
-func copyQueue(m *scheduling.Machine) queued {
-	out := queued{depths: m.Depths()}
-	seen := map[queue.Pool]int{}
-	for w := range m.Waiting {
-		if seen[w.Pool]++; seen[w.Pool] <= listed {
+// takeQueue has the loop copy the queue, and sorts it here.
+func (s *shell) takeQueue(ctx context.Context) (queued, error) {
+	var out queued
+	err := s.atLoop(ctx, func(m *scheduling.Machine) {
+		out.depths = m.Depths()
+		d := out.depths
+		out.pods = make([]queue.Waiting, 0, d.Active+d.Backoff+d.Unschedulable+d.Gated+d.InFlight)
+		for w := range m.InQueue {
 			out.pods = append(out.pods, w)
 		}
-	}
-	return out
+	})
+	slices.SortFunc(out.pods, byTurn)
+	seen := map[queue.Pool]int{}
+	out.pods = slices.Clone(slices.DeleteFunc(out.pods, func(w queue.Waiting) bool {
+		seen[w.Pool]++
+		return seen[w.Pool] > listed
+	}))
+	return out, err
+}
+
+// byTurn orders pods by when their turn comes, pool by pool.
+func byTurn(a, b queue.Waiting) int {
+	return cmp.Or(cmp.Compare(a.Pool, b.Pool), a.BackoffEnd.Compare(b.BackoffEnd), cmp.Compare(b.Priority, a.Priority),
+		a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key), cmp.Compare(a.UID, b.UID))
 }
 
 // rejections are how many pods wait, by the rules that rejected them.
-type rejections map[rejector]int
+type rejections map[rejected]int
 
-type rejector struct {
-	rule    decision.Rule
+type rejected struct {
+	rules   decision.RuleSet
 	profile string
 }
 
-func copyRejections(m *scheduling.Machine) rejections {
+// takeRejections has the loop count, some thousand kinds of pods at a time.
+func (s *shell) takeRejections(ctx context.Context) (rejections, error) {
 	out := rejections{}
-	m.Rejected(func(profile string, rules decision.RuleSet, n int) {
-		for r := decision.NoRule + 1; r < decision.NumRules; r++ {
-			if rules.Has(r) {
-				out[rejector{r, profile}] += n
+	for from, first := 0, true; from > 0 || first; first = false {
+		err := s.atLoop(ctx, func(m *scheduling.Machine) {
+			from = m.Rejected(from, kinds, func(profile string, rules decision.RuleSet, n int) { out[rejected{rules, profile}] += n })
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// byRule counts a pod for each rule that rejected it.
+func (r rejections) byRule(f func(rule decision.Rule, profile string, n int)) {
+	type one struct {
+		rule    decision.Rule
+		profile string
+	}
+	sums := map[one]int{}
+	for k, n := range r {
+		for rule := decision.NoRule + 1; rule < decision.NumRules; rule++ {
+			if k.rules.Has(rule) {
+				sums[one{rule, k.profile}] += n
 			}
 		}
-	})
-	return out
+	}
+	for k, n := range sums {
+		f(k.rule, k.profile, n)
+	}
 }
