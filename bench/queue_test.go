@@ -47,9 +47,7 @@ type wait struct {
 }
 
 func newWait(b *testing.B, nodes, waiting, shapes int) *wait {
-	c := placement.DefaultConfig()
-	c.Preemption = false // all are of one priority
-	p, err := placement.NewProfile(c)
+	p, err := placement.NewProfile(placement.DefaultConfig())
 	if err != nil {
 		b.Fatal(err)
 	}
