@@ -97,6 +97,29 @@ func (s *State) VolumePlan(uid string) *model.VolumePlan {
 	return plan
 }
 
+// HoldsVolumes says whether something is taken by the pod's plan alone: it would be free
+// if the plan were forgotten.
+func (s *State) HoldsVolumes(uid string) bool {
+	plan := s.VolumePlan(uid)
+	if plan == nil {
+		return false
+	}
+	mine := func(holders []holder) bool {
+		return slices.ContainsFunc(holders, func(h holder) bool { return h.uid == uid && !h.seen })
+	}
+	for _, b := range plan.Bind {
+		if holders, _ := s.volumes.volumeOf.get(b.Volume.Name); mine(holders) {
+			return true
+		}
+	}
+	for _, c := range plan.Provision {
+		if holders, _ := s.volumes.claimOf.get(c.Namespace + "/" + c.Name); mine(holders) {
+			return true
+		}
+	}
+	return false
+}
+
 // VolumesReady says whether all claims of the pod's plan are bound, to volumes that
 // are known. It is true for pods without a plan.
 func (s *State) VolumesReady(pod *model.Pod) bool {

@@ -18,6 +18,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		return // a report from before the bind, which a Look has overtaken
 	}
 	p = m.shown(now, m.marked(p))
+	held := m.state.HoldsVolumes(p.UID)
 	m.state.UpsertPod(p)
 	if p.NodeName != "" || p.Finished() {
 		m.over(p.UID)
@@ -25,6 +26,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		m.queue.Remove(p.UID)
 		m.endNominee(now, p.UID)
 		m.changed(now, delta(podChange(old, p), old, p))
+		m.volumesFreed(now, held)
 		if counted(old) && p.Finished() {
 			m.left(now, old)
 		}
@@ -104,7 +106,9 @@ func (m *Machine) removePod(now time.Time, uid string) {
 	m.unsay(uid)
 	m.queue.Remove(uid)
 	m.endNominee(now, uid)
+	held := m.state.HoldsVolumes(uid)
 	m.state.RemovePod(uid)
+	m.volumesFreed(now, held)
 	if counted(old) || old.Nominated != "" {
 		m.freed(now, old)
 	}
@@ -151,9 +155,8 @@ func podChange(old, p *model.Pod) decision.Change {
 }
 
 // stands says whether two specifications of an assigned pod mean the same to others but for
-// the resources, which are all that the API lets change. Of priorities only a
-// lower one can help others.
+// the resources, which are all that the API lets change.
 func stands(a, b *model.PodSpec) bool {
-	return a.Priority <= b.Priority && len(a.Ports) == len(b.Ports) && len(a.Claims) == len(b.Claims) &&
+	return a.Priority == b.Priority && len(a.Ports) == len(b.Ports) && len(a.Claims) == len(b.Claims) &&
 		len(a.Affinity) == len(b.Affinity) && len(a.AntiAffinity) == len(b.AntiAffinity)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -79,6 +80,13 @@ func (m *Machine) unprepare(a *attempt) {
 	}
 	if i := slices.Index(m.preparing, a); i >= 0 {
 		m.preparing = slices.Delete(m.preparing, i, i+1)
+	}
+}
+
+// volumesFreed wakes those whom volumes, or claims, help that a pod held until now.
+func (m *Machine) volumesFreed(now time.Time, held bool) {
+	if held {
+		m.changed(now, decision.Delta{Kinds: decision.VolumeChanged | decision.ClaimChanged})
 	}
 }
 

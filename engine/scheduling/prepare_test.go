@@ -146,3 +146,17 @@ func TestASelectedNodeThatIsTakenBack(t *testing.T) {
 	s.wait(2 * time.Second)
 	s.step("prepare:a:n2")
 }
+
+// A pod in flight is deleted before anything was written: who waits for its volume is woken.
+func TestVolumesOfAPodThatGoesAreFree(t *testing.T) {
+	s := stored(t, 10*time.Minute)
+	s.step("prepare:a:n1", Upsert{using("a", "c")})
+	s.step("reject:b:unschedulable", Upsert{using("b", "d")})
+	s.wait(2 * time.Second)
+	s.step("prepare:b:n1", Remove{using("a", "c")})
+	s.step("reject:a:unschedulable", Upsert{using("a", "c")})
+	s.wait(2 * time.Second)
+	elsewhere := using("b", "d")
+	elsewhere.NodeName = "n2" // by somebody else
+	s.step("prepare:a:n1", Upsert{elsewhere})
+}

@@ -3,7 +3,6 @@ package scheduling
 import (
 	"time"
 
-	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -98,10 +97,9 @@ func (m *Machine) outcome(now time.Time, o Outcome) {
 // thought to be; the watch will tell, and nothing is reported.
 func (m *Machine) undo(now time.Time, a *attempt, why string) {
 	m.over(a.uid)
+	held := m.state.HoldsVolumes(a.uid)
 	m.forget(now, a.uid)
-	if a.plan != nil { // volumes that were meant for it are free
-		m.changed(now, decision.Delta{Kinds: decision.VolumeChanged | decision.ClaimChanged})
-	}
+	m.volumesFreed(now, held)
 	pod := m.state.Pod(a.uid)
 	if why == "" {
 		m.queue.Fail(now, a.uid)
