@@ -36,7 +36,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		m.upsertAttempted(now, a, p)
 		return
 	}
-	if old != nil && old.Nominated != "" && old.Nominated != p.Nominated {
+	if old != nil && old.Nominated != "" && (old.Nominated != p.Nominated || !equal(old.Labels, p.Labels)) {
 		m.freed(now, old)
 	}
 	if p.Nominated != "" && (p.Deleting || old != nil && old.Spec != p.Spec) { // what was chosen for it is void
