@@ -45,10 +45,11 @@ type key struct {
 // NewPlanner makes a planner for the pods of a profile. The seed decides between
 // equal nodes, as in Evaluate.
 func NewPlanner(s *cluster.State, p *placement.Profile, seed uint64, o Options) *Planner {
-	pl := &Planner{state: s, profile: p, seed: seed, options: o, engine: placement.NewEngine(s, p, seed), room: 64 << 20,
+	pl := &Planner{state: s, profile: p, seed: seed, options: o, engine: placement.NewEngine(s, p, seed), room: 32 << 20,
 		specs: map[*model.PodSpec]*model.PodSpec{}}
 	pl.stacks = stacks{state: s, index: s.Index(), books: &books{rule: o.rule(), state: s}, priorities: map[int32]int{}}
 	pl.lean.stacks = &pl.stacks
+	pl.engine.SetRoom(16 << 20)
 	pl.forget()
 	return pl
 }
@@ -73,8 +74,7 @@ func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preempt
 		out.Tried = decision.NeverMay
 		return out
 	}
-	pl.stacks.sync()
-	if sum.Curable == 0 || !pl.stacks.anyBelow(pod.Spec.Priority) {
+	if sum.Curable == 0 || !pl.anyBelow(pod.Spec.Priority) {
 		pl.counts.Quick++
 		s := survey{left: sum.Curable}
 		out.Tried, out.Clears, out.Counts = decision.NoneHelps, pod.Nominated != "", s.counts(out.Nodes)
@@ -92,6 +92,12 @@ func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preempt
 		choose(out)
 	}
 	return out
+}
+
+// anyBelow says whether a pod of lower priority is on any node.
+func (pl *Planner) anyBelow(priority int32) bool {
+	pl.stacks.sync()
+	return pl.stacks.anyBelow(priority)
 }
 
 // way is how a pod is gone about: how to judge a node as it is, and how to choose.

@@ -90,6 +90,7 @@ func (t *stacks) look(id cluster.NodeID) {
 	}
 	st.ahead = t.state.Nominated(id)
 	t.countPhantoms(st, 1)
+	st.seats = slices.Grow(st.seats, len(n.Pods))
 	for _, p := range n.Pods {
 		r := &p.Spec.Requests
 		st.seats = append(st.seats, seat{p, startOf(p), r.MilliCPU, r.Memory, p.Spec.Priority})
