@@ -93,10 +93,12 @@ func (g *group) reason(i int) string {
 	switch {
 	case never(r):
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
-		return fmt.Sprintf("%s can never fit: requests %s, the nodes have %s in all", r.Subject, Amount(r.Subject, r.Want), span(r.Subject, lo, hi))
+		least, most := of(func(r *decision.Reason) int64 { return r.Want })
+		return fmt.Sprintf("%s can never fit: requests %s, the nodes have %s in all", r.Subject, span(r.Subject, least, most), span(r.Subject, lo, hi))
 	case r.Why == decision.WhyInsufficient:
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Want - (r.Have - r.Used) })
-		return fmt.Sprintf("need %s more %s (requests %s)", span(r.Subject, lo, hi), r.Subject, Amount(r.Subject, r.Want))
+		least, most := of(func(r *decision.Reason) int64 { return r.Want }) // of several pods on one node
+		return fmt.Sprintf("need %s more %s (requests %s)", span(r.Subject, lo, hi), r.Subject, span(r.Subject, least, most))
 	case r.Why == decision.WhyTooManyPods:
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
 		return fmt.Sprintf("run the %s pods that they may, or more", span("", lo, hi))

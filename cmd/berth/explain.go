@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,15 +29,15 @@ import (
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
-		Short: "Say why a pod is where it is, or why it is nowhere",
+		Short: "Say why a pod is where it is, or nowhere, and what a node is good for",
 	}
-	cmd.AddCommand(explainPodCommand())
+	cmd.AddCommand(explainPodCommand(), explainNodeCommand())
 	return cmd
 }
 
 func explainPodCommand() *cobra.Command {
-	var dumps, configs []string
-	var kubeconfig, output string
+	var source objectSource
+	var output string
 	var nodes bool
 	cmd := &cobra.Command{
 		Use:   "pod NAMESPACE/NAME",
@@ -51,48 +51,50 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
 		Example: `  berth explain pod default/web-1
   berth explain pod web-1 --nodes
   berth explain pod web-1 -o json
-  kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns -A -o yaml > dump.yaml
+  kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns,pdb -A -o yaml > dump.yaml
   berth explain pod default/web-1 -f dump.yaml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("explain pod: %d names given: want one pod, e.g. berth explain pod default/web-1", len(args))
-			}
-			return nil
-		},
+		Args: exactlyOne("explain pod", "pod", "default/web-1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return fmt.Errorf("-o %q: must be text or json", output)
+			if err := textOrJSON(output); err != nil {
+				return err
 			}
-			settings, err := loadConfig(configs)
+			settings, err := loadConfig(source.configs)
 			if err != nil {
 				return err
 			}
-			namespace, name, both := strings.Cut(args[0], "/")
-			if !both {
-				namespace, name = "default", args[0]
-			}
-			objects, err := clusterObjects(cmd.Context(), kubeconfig, dumps, namespace, name)
+			namespace, name := inNamespace(args[0])
+			objects, err := source.read(cmd.Context(), namespace, name)
 			if err != nil {
 				return err
 			}
 			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, output, nodes)
 		},
 	}
-	cmd.Flags().StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
-	configFlag(cmd.Flags(), &configs)
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the default cluster's")
+	source.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "name every node that refuses the pod, with its numbers")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }
 
-// clusterObjects are a cluster's, from dumps or live. Of finished pods the live
-// ones have only the one that is asked about.
-func clusterObjects(ctx context.Context, kubeconfig string, dumps []string, namespace, name string) ([]runtime.Object, error) {
-	if len(dumps) > 0 {
-		return feed.Dump(dumps)
+// objectSource is where the objects of a cluster come from: dumps, or a live one.
+type objectSource struct {
+	dumps, configs []string
+	kubeconfig     string
+}
+
+func (s *objectSource) flags(f *pflag.FlagSet) {
+	f.StringArrayVarP(&s.dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
+	configFlag(f, &s.configs)
+	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the default cluster's")
+}
+
+// read reads all objects that scheduling reads. Of finished pods live clusters give only
+// the one that is named, if one is.
+func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runtime.Object, error) {
+	if len(s.dumps) > 0 {
+		return feed.Dump(s.dumps)
 	}
-	config, err := clientConfig(kubeconfig, "berth-explain")
+	config, err := clientConfig(s.kubeconfig, "berth-explain")
 	if err != nil {
 		return nil, err
 	}
@@ -105,12 +107,12 @@ func clusterObjects(ctx context.Context, kubeconfig string, dumps []string, name
 		return nil, err
 	}
 	objects, err := feed.List(ctx, client, holds)
-	if err != nil {
-		return nil, err
+	if err != nil || pod == "" {
+		return objects, err
 	}
-	pod, err := client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-	if err == nil && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed) {
-		objects = append(objects, pod)
+	p, err := client.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
+	if err == nil && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed) {
+		objects = append(objects, p)
 	}
 	return objects, nil
 }

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/explain"
+)
+
+func explainNodeCommand() *cobra.Command {
+	var source objectSource
+	var output string
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "node NAME",
+		Short: "Say what is on a node, what is left of it, and which waiting pods it would take",
+		Long: `Says of a node what is asked of each resource and what is left, its taints and bad conditions, the pods on
+it, for whom room is kept and who is kept off, and which waiting pods it would take
+or why not, by rule. Exits with 0 whatever the answer, with 1 when there is none.`,
+		Example: `  berth explain node n7
+  berth explain node n7 --pods
+  berth explain node n7 -f dump.yaml -o json`,
+		Args: exactlyOne("explain node", "node", "n7"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := textOrJSON(output); err != nil {
+				return err
+			}
+			settings, err := loadConfig(source.configs)
+			if err != nil {
+				return err
+			}
+			objects, err := source.read(cmd.Context(), "", "")
+			if err != nil {
+				return err
+			}
+			return explainNode(cmd.OutOrStdout(), settings, objects, args[0], output, all)
+		},
+	}
+	source.flags(cmd.Flags())
+	cmd.Flags().BoolVar(&all, "pods", false, "name every pod")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	return cmd
+}
+
+func explainNode(w io.Writer, settings settings, objects []runtime.Object, name, output string, all bool) error {
+	state, pods := snapshot(settings, objects)
+	profiles := map[string]*placement.Profile{}
+	for _, c := range settings.profiles() {
+		p, err := placement.NewProfile(c)
+		if err != nil {
+			return err
+		}
+		profiles[c.Name] = p
+	}
+	of := func(p *model.Pod) *placement.Profile { return profiles[p.Spec.SchedulerName] }
+	answer := explain.AskNode(state, of, settings.berth.Scheduler.Seed, name, pods)
+	if answer == nil {
+		return fmt.Errorf("node %s: not found among %d nodes", name, state.NumNodes())
+	}
+	for _, o := range objects {
+		if n, ok := o.(*corev1.Node); ok && n.Name == name {
+			for _, c := range n.Status.Conditions {
+				answer.Conditions = append(answer.Conditions, explain.Condition{Type: string(c.Type), Status: string(c.Status),
+					Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time})
+			}
+		}
+	}
+	if output == "json" {
+		return printJSON(w, answer.JSON)
+	}
+	return answer.Text(w, time.Now(), all)
+}
+
+// exactlyOne demands one name.
+func exactlyOne(command, what, example string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s: %d names given: want one %s, e.g. berth %s %s", command, len(args), what, command, example)
+		}
+		return nil
+	}
+}
+
+func textOrJSON(output string) error {
+	if output != "text" && output != "json" {
+		return fmt.Errorf("-o %q: must be text or json", output)
+	}
+	return nil
+}
+
+// inNamespace splits NAMESPACE/NAME; without a namespace it is the default one.
+func inNamespace(arg string) (namespace, name string) {
+	if namespace, name, both := strings.Cut(arg, "/"); both {
+		return namespace, name
+	}
+	return "default", arg
+}

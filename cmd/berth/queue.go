@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/feed"
+)
+
+// mostQueued is how many waiting pods are shown without --all.
+const mostQueued = 50
+
+// queueCommand shows who waits.
+func queueCommand() *cobra.Command {
+	var dumps []string
+	var kubeconfig, output string
+	var all bool
+	var debug debugEndpoint
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "Show the pods that wait for a node, for what, and since when",
+		Long: `Shows the pods that have no node yet in the order in which they are tried, with what each waits for,
+as the API of any cluster has it (or dumps, -f). Berth's scheduler knows more: its
+pools, attempts, back-off and the rules that rejected a pod. It tells when it serves
+(--metrics-bind-address) and the bearer token may get /debug/queue.
+Exits with 0 whether pods wait or not, with 1 when that could not be found out.`,
+		Example: `  berth queue
+  berth queue -o json
+  berth queue -f dump.yaml
+  berth queue --scheduler https://127.0.0.1:10259 --token-file token`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := textOrJSON(output); err != nil {
+				return err
+			}
+			if debug.url != "" {
+				return debug.queue(cmd.Context(), cmd.OutOrStdout(), output)
+			}
+			pods, err := waitingPods(cmd.Context(), kubeconfig, dumps)
+			if err != nil {
+				return err
+			}
+			list := make([]explain.Waiter, 0, len(pods))
+			for _, p := range pods {
+				list = append(list, waiterOf(p))
+			}
+			explain.SortWaiters(list)
+			if output == "json" {
+				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.QueueJSON(list) })
+			}
+			most := mostQueued
+			if all {
+				most = 0
+			}
+			return explain.QueueText(cmd.OutOrStdout(), list, time.Now(), most)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
+	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the default cluster's")
+	f.StringVarP(&output, "output", "o", "text", "text or json")
+	f.BoolVar(&all, "all", false, fmt.Sprintf("show all pods, not the first %d", mostQueued))
+	debug.flags(f)
+	return cmd
+}
+
+// waitingPods are the pods without a node that have not finished.
+func waitingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*corev1.Pod, error) {
+	var out []*corev1.Pod
+	add := func(p *corev1.Pod) {
+		if p.Spec.NodeName == "" && p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			out = append(out, p)
+		}
+	}
+	if len(dumps) > 0 {
+		objects, err := feed.Dump(dumps)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			if p, ok := o.(*corev1.Pod); ok {
+				add(p)
+			}
+		}
+		return out, nil
+	}
+	config, err := clientConfig(kubeconfig, "berth-queue")
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName="})
+	if err != nil {
+		return nil, fmt.Errorf("listing pods without a node: %w", err)
+	}
+	for i := range list.Items {
+		add(&list.Items[i])
+	}
+	return out, nil
+}
+
+// waiterOf reads what a pod waits for from its spec and its PodScheduled condition.
+func waiterOf(p *corev1.Pod) explain.Waiter {
+	w := explain.Waiter{Pod: p.Namespace + "/" + p.Name, Scheduler: p.Spec.SchedulerName, State: explain.WaiterNew,
+		Created: p.CreationTimestamp.Time, Since: p.CreationTimestamp.Time, Nominated: p.Status.NominatedNodeName}
+	if p.Spec.Priority != nil {
+		w.Priority = *p.Spec.Priority
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
+			continue
+		}
+		w.Message, w.Since, w.State = c.Message, c.LastTransitionTime.Time, explain.WaiterUnschedulable
+		if c.Reason == corev1.PodReasonSchedulerError {
+			w.State = explain.WaiterError
+		}
+	}
+	for _, g := range p.Spec.SchedulingGates {
+		w.Gates = append(w.Gates, g.Name)
+	}
+	switch {
+	case len(w.Gates) > 0:
+		w.State = explain.WaiterGated
+	case w.Nominated != "":
+		w.State = explain.WaiterNominated
+	}
+	return w
+}

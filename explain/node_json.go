@@ -1,0 +1,83 @@
+package explain
+
+import (
+	"encoding/json"
+	"time"
+)
+
+type nodeAnswerView struct {
+	Node       string           `json:"node"`
+	Ready      bool             `json:"ready"`
+	Cordoned   bool             `json:"cordoned"`
+	Taints     []string         `json:"taints,omitempty"`
+	Conditions []conditionView  `json:"conditions,omitempty"`
+	Resources  []resourceView   `json:"resources"`
+	Pods       []placedView     `json:"pods"`
+	Nominated  []string         `json:"nominated,omitempty"`
+	Holds      []holdView       `json:"holds,omitempty"`
+	Takes      []string         `json:"takes,omitempty"`
+	Refused    []refusedPodView `json:"refuses,omitempty"`
+	Unasked    int              `json:"unasked,omitempty"`
+}
+
+type conditionView struct {
+	Type    string    `json:"type"`
+	Status  string    `json:"status"`
+	Reason  string    `json:"reason,omitempty"`
+	Message string    `json:"message,omitempty"`
+	Since   time.Time `json:"since"`
+}
+
+// resourceView is in thousandths of a core, bytes and counts.
+type resourceView struct {
+	Name        string `json:"name"`
+	Requested   int64  `json:"requested"`
+	Allocatable int64  `json:"allocatable"`
+}
+
+type placedView struct {
+	Pod      string `json:"pod"`
+	Priority int32  `json:"priority"`
+	MilliCPU int64  `json:"milliCPU"`
+	Memory   int64  `json:"memory"`
+	State    string `json:"state"`
+}
+
+type holdView struct {
+	Name  string    `json:"name"` // namespace/name
+	Type  string    `json:"type"`
+	Owner string    `json:"owner"` // kind/name
+	Cause string    `json:"cause"`
+	Count int32     `json:"count"`
+	Until time.Time `json:"until"`
+}
+
+type refusedPodView struct {
+	Pod string `json:"pod"`
+	*verdictView
+}
+
+// JSON is the answer as JSON. The names of fields are stable.
+func (a *NodeAnswer) JSON() ([]byte, error) {
+	v := nodeAnswerView{Node: a.Node.Name, Ready: a.Node.Ready, Cordoned: a.Node.Unschedulable, Pods: []placedView{},
+		Nominated: keys(a.Nominated), Takes: a.Takes, Unasked: a.Unasked}
+	for i := range a.Node.Taints {
+		v.Taints = append(v.Taints, taintWords(&a.Node.Taints[i]))
+	}
+	for _, c := range a.Conditions {
+		v.Conditions = append(v.Conditions, conditionView(c))
+	}
+	for _, r := range a.rows() {
+		v.Resources = append(v.Resources, resourceView{r.name, r.used, r.have})
+	}
+	for _, p := range a.Pods {
+		v.Pods = append(v.Pods, placedView{p.Key(), p.Spec.Priority, p.Spec.Requests.MilliCPU, p.Spec.Requests.Memory, podState(p)})
+	}
+	for _, h := range a.Holds {
+		v.Holds = append(v.Holds, holdView{h.Key(), h.Type.String(), h.Owner.Kind + "/" + h.Owner.Name, h.Cause, h.Count, h.Until})
+	}
+	for i := range a.Refused {
+		v.Refused = append(v.Refused, refusedPodView{a.Refused[i].Pod, verdictOf(&a.Refused[i].Verdict)})
+	}
+	return json.MarshalIndent(v, "", "  ")
+}

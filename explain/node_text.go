@@ -1,0 +1,180 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// maxPods is how many of a node's pods a text shows.
+const maxPods = 15
+
+// Text writes the answer for a person; with all, every pod. now is for ages.
+func (a *NodeAnswer) Text(w io.Writer, now time.Time, all bool) error {
+	var b strings.Builder
+	b.WriteString("node " + a.Node.Name)
+	if a.Node.Unschedulable {
+		b.WriteString(", cordoned")
+	}
+	if !a.Node.Ready {
+		b.WriteString(", not ready")
+	}
+	b.WriteString("\n")
+	a.state(&b, now)
+	a.room(&b)
+	a.pods(&b, all)
+	a.kept(&b, now)
+	a.waiting(&b, all)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (a *NodeAnswer) state(b *strings.Builder, now time.Time) {
+	for _, t := range a.Node.Taints {
+		fmt.Fprintf(b, "taint %s\n", taintWords(&t))
+	}
+	for _, c := range a.Conditions {
+		if (c.Type == "Ready") == (c.Status == "True") {
+			continue // as it should be
+		}
+		fmt.Fprintf(b, "condition %s=%s for %s: %s %s\n", c.Type, c.Status, ageOf(now, c.Since), c.Reason, c.Message)
+	}
+}
+
+// resourceRow is a resource with what is asked for and what there is.
+type resourceRow struct {
+	name       string
+	used, have int64
+}
+
+func (a *NodeAnswer) rows() []resourceRow {
+	have := &a.Node.Allocatable
+	rows := []resourceRow{{"cpu", a.Used.MilliCPU, have.MilliCPU}, {"memory", a.Used.Memory, have.Memory}}
+	if have.Ephemeral > 0 || a.Used.Ephemeral > 0 {
+		rows = append(rows, resourceRow{"ephemeral-storage", a.Used.Ephemeral, have.Ephemeral})
+	}
+	for _, sc := range have.Scalars {
+		rows = append(rows, resourceRow{sc.Name, a.Used.Scalar(sc.Name), sc.Amount})
+	}
+	return append(rows, resourceRow{"pods", int64(len(a.Pods)), a.Node.Pods})
+}
+
+func (a *NodeAnswer) room(b *strings.Builder) {
+	b.WriteString("\n")
+	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "RESOURCE\tREQUESTED\tALLOCATABLE\tFREE\tUSED")
+	for _, r := range a.rows() {
+		share := "-"
+		if r.have > 0 {
+			share = fmt.Sprintf("%d%%", 100*r.used/r.have)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.name, Amount(r.name, r.used), Amount(r.name, r.have), Amount(r.name, r.have-r.used), share)
+	}
+	_ = t.Flush()
+}
+
+func (a *NodeAnswer) pods(b *strings.Builder, all bool) {
+	if len(a.Pods) == 0 {
+		b.WriteString("\nno pods\n")
+		return
+	}
+	b.WriteString("\n")
+	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "POD\tPRIORITY\tCPU\tMEMORY\tSTATE")
+	for i, p := range a.Pods {
+		if i == maxPods && !all {
+			fmt.Fprintf(t, "and %d smaller ones (--pods shows all)\n", len(a.Pods)-i)
+			break
+		}
+		r := &p.Spec.Requests
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", p.Key(), p.Spec.Priority, Amount("cpu", r.MilliCPU), Amount("memory", r.Memory), podState(p))
+	}
+	_ = t.Flush()
+}
+
+func podState(p *model.Pod) string {
+	switch {
+	case p.Deleting:
+		return "leaving"
+	case p.Ready:
+		return "ready"
+	case p.Phase == model.Running:
+		return "running"
+	}
+	return "starting"
+}
+
+// kept says for whom room is kept, and who is kept off.
+func (a *NodeAnswer) kept(b *strings.Builder, now time.Time) {
+	if len(a.Nominated)+len(a.Holds) > 0 {
+		b.WriteString("\n")
+	}
+	for _, p := range a.Nominated {
+		fmt.Fprintf(b, "room is kept for %s (priority %d), which is nominated to it\n", p.Key(), p.Spec.Priority)
+	}
+	for _, h := range a.Holds {
+		who := fmt.Sprintf("the pods of %s %s/%s", h.Owner.Kind, h.Namespace, h.Owner.Name)
+		if h.Type == model.Avoid {
+			fmt.Fprintf(b, "held off: %s, for %s, after %d had to leave for %s (hold %s)\n", who, ageOf(h.Until, now), h.Count, h.Cause, h.Name)
+			continue
+		}
+		fmt.Fprintf(b, "reserved for %s, for %s: %s (hold %s)\n", who, ageOf(h.Until, now), h.Cause, h.Name)
+	}
+}
+
+// waiting says which waiting pods it would take, and why not the others.
+func (a *NodeAnswer) waiting(b *strings.Builder, all bool) {
+	if len(a.Takes) == 0 && len(a.Refused) == 0 {
+		b.WriteString("\nno pod waits\n")
+		return
+	}
+	most := maxNames
+	if all {
+		most = 1 << 30
+	}
+	if len(a.Takes) > 0 {
+		fmt.Fprintf(b, "\nof the waiting pods it would take %d: %s\n", len(a.Takes), few(a.Takes, most))
+	} else {
+		fmt.Fprintf(b, "\nit would take none of %d waiting pods\n", len(a.Refused))
+	}
+	if len(a.Refused) > 0 {
+		b.WriteString("it refuses\n")
+	}
+	// The groups are those of nodes, with the pods in the nodes' places.
+	records := make([]decision.NodeRecord, len(a.Refused))
+	for i, r := range a.Refused {
+		records[i] = decision.NodeRecord{Name: r.Pod, Verdict: r.Verdict}
+	}
+	for _, g := range groups(records) {
+		names := make([]string, len(g.records))
+		for i, n := range g.records {
+			names[i] = n.Name
+		}
+		fmt.Fprintf(b, "  %s: %s: %s\n", few(names, most), ruleWord(g.rule), g.words())
+	}
+	if a.Unasked > 0 {
+		fmt.Fprintf(b, "  %d more pods of other kinds were not asked about\n", a.Unasked)
+	}
+}
+
+// ageOf is how long ago something was.
+func ageOf(now, then time.Time) string {
+	if then.IsZero() {
+		return "?"
+	}
+	d := now.Sub(then)
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd", int(d.Hours())/24)
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%ds", int(d.Seconds()))
+}

@@ -1,0 +1,103 @@
+package explain
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Waiter is a pod without a node, as the API shows it. Who knows the scheduler itself
+// can ask that (berth queue --scheduler): attempts and back-off are not in the API.
+type Waiter struct {
+	Pod       string    `json:"pod"` // namespace/name
+	Scheduler string    `json:"scheduler"`
+	Priority  int32     `json:"priority"`
+	State     string    `json:"state"` // new, gated, unschedulable, nominated, error
+	Created   time.Time `json:"created,omitzero"`
+	Since     time.Time `json:"since,omitzero"` // of the state; when it was created if that is not known
+	Nominated string    `json:"nominatedNode,omitempty"`
+	Message   string    `json:"message,omitempty"` // of the last attempt
+	Gates     []string  `json:"gates,omitempty"`
+}
+
+// The states of a Waiter, in the order in which pods are tried: who has room made for
+// it and who was not tried yet before those that wait for a change.
+const (
+	WaiterNominated     = "nominated"
+	WaiterNew           = "new"
+	WaiterUnschedulable = "unschedulable"
+	WaiterError         = "error"
+	WaiterGated         = "gated"
+)
+
+var waiterOrder = []string{WaiterNominated, WaiterNew, WaiterError, WaiterUnschedulable, WaiterGated}
+
+// SortWaiters brings pods into the order in which they are tried: by state, then the most
+// important first, then the oldest.
+func SortWaiters(list []Waiter) {
+	slices.SortStableFunc(list, func(a, b Waiter) int {
+		return cmp.Or(cmp.Compare(slices.Index(waiterOrder, a.State), slices.Index(waiterOrder, b.State)),
+			cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Pod, b.Pod))
+	})
+}
+
+// QueueText writes the waiting pods for a person; with most above 0, that many at most.
+func QueueText(w io.Writer, list []Waiter, now time.Time, most int) error {
+	var b strings.Builder
+	counts := map[string]int{}
+	for _, p := range list {
+		counts[p.State]++
+	}
+	var parts []string
+	for _, state := range waiterOrder {
+		if counts[state] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
+		}
+	}
+	fmt.Fprintf(&b, "%d waiting", len(list))
+	if len(parts) > 0 {
+		b.WriteString(": " + strings.Join(parts, ", "))
+	}
+	b.WriteString("\n")
+	if len(list) > 0 {
+		t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(t, "POD\tPRIORITY\tSTATE\tSINCE\tAGE\tWAITS FOR")
+		for i, p := range list {
+			if most > 0 && i == most {
+				fmt.Fprintf(t, "and %d more (--all shows them)\n", len(list)-i)
+				break
+			}
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\n", p.Pod, p.Priority, p.State, ageOf(now, p.Since), ageOf(now, p.Created), waitsFor(&p))
+		}
+		_ = t.Flush()
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// waitsFor is what a pod waits for, in a few words.
+func waitsFor(p *Waiter) string {
+	switch p.State {
+	case WaiterGated:
+		return "gates " + strings.Join(p.Gates, ", ")
+	case WaiterNominated:
+		return "room on " + p.Nominated
+	case WaiterNew:
+		return "its turn with " + p.Scheduler
+	}
+	text, _, _ := strings.Cut(p.Message, " preemption: ")
+	return strings.TrimSuffix(text, ".")
+}
+
+// QueueJSON is the list as JSON. The names of fields are stable.
+func QueueJSON(list []Waiter) ([]byte, error) {
+	if list == nil {
+		list = []Waiter{}
+	}
+	return json.MarshalIndent(map[string]any{"pods": list}, "", "  ")
+}
