@@ -58,11 +58,14 @@ func TestScheduling(t *testing.T) {
 
 // runSchedulingFamily returns how many vectors differ on purpose.
 func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage, different map[string]bool) int {
-	passed, failed, setAside := 0, 0, 0
+	passed, failed, setAside, preempting := 0, 0, 0, 0
 	for _, raw := range vectors {
 		var v schedulingVector
 		if err := json.Unmarshal(raw, &v); err != nil {
 			t.Fatalf("%s: %v", family, err)
+		}
+		if v.Expect.Preemption != nil {
+			preempting++
 		}
 		complaints := v.run(decision.NoRule)
 		switch {
@@ -78,7 +81,7 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 			passed++
 		}
 	}
-	line := fmt.Sprintf("%s: %d passed, %d failed", family, passed, failed)
+	line := fmt.Sprintf("%s: %d passed, %d failed, preemption compared in %d", family, passed, failed, preempting)
 	if setAside > 0 {
 		line += fmt.Sprintf(" (%d differ on purpose, docs/divergence.md)", setAside)
 	}
