@@ -82,7 +82,8 @@ func TestExtendersAreAskedInTheirTurn(t *testing.T) {
 	}
 	s, stop := start(t, client, client, nil, func(o *Options) {
 		o.Extenders = config.Extenders{{URL: server.URL, Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true,
-			Timeout: 10 * time.Second, Managed: []string{"x.io/device"}}}
+			Timeout: 10 * time.Second, Managed: []string{"x.io/device"}},
+			{URL: "http://127.0.0.1:1", Filter: "filter", Timeout: time.Second, Managed: []string{"x.io/device"}, Ignorable: true}}
 		o.Profiles = o.profiles()
 		o.Profiles[0].Fit.Ignored = []string{"x.io/device"}
 	})
@@ -95,6 +96,9 @@ func TestExtendersAreAskedInTheirTurn(t *testing.T) {
 	d.mu.Unlock()
 	create(t, client, "wants", "1", wants("x.io/device"))
 	eventually(t, "wants is on n3", func() bool { return get(t, client, "wants").Spec.NodeName == "n3" })
+	if n := values(scrape(s, "good").Body.String())[`berth_scheduler_extender_failures_total{extender="http://127.0.0.1:1",verb="filter"}`]; n != "1" {
+		t.Errorf("%q failures are counted of an extender that is not there and may be missing", n)
+	}
 	create(t, client, "none", "1", wants("x.io/device"))
 	eventually(t, "none is told why", func() bool { return strings.Contains(told(t, client, "none"), "3 no device") })
 	create(t, client, "down", "1", wants("x.io/device"))

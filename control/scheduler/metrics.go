@@ -76,7 +76,7 @@ func newMetrics(profiles []placement.Config) *metrics {
 			"Time of an extension point: of Bind and PreBind, which are requests to the API. The others are parts of one computation; see scheduling_algorithm_duration_seconds.",
 			exponential(0.0001, 2, 12)), []string{"extension_point", "status", "profile"}),
 		events: prometheus.NewHistogramVec(histogram("event_handling_duration_seconds",
-			"Time to take in an event: a step's time by its events, of steps without decisions.", finer(7, exponential(0.0001, 2, 12))), []string{"event"}),
+			"Time to take in an event: a step's time by its events, of steps that led to nothing else.", finer(7, exponential(0.0001, 2, 12))), []string{"event"}),
 		extenders: prometheus.NewCounterVec(counter("berth_scheduler_extender_failures_total",
 			"Number of calls to extenders that failed without failing the pod."), []string{"extender", "verb"}),
 		refused: prometheus.NewCounter(counter("berth_scheduler_debits_refused_total",

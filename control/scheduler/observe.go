@@ -23,7 +23,7 @@ func (m *metrics) stepped(machine *scheduling.Machine, events []scheduling.Event
 		for range decisions {
 			m.algorithm.Observe(each.Seconds())
 		}
-	case len(events) > 0:
+	case len(events) > 0 && len(effects) == 0:
 		m.events.WithLabelValues(eventsName(events)).Observe((took / time.Duration(len(events))).Seconds())
 	}
 	for _, e := range effects {

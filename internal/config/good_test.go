@@ -11,8 +11,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // TestFilesAsUsersHaveThem reads the files of testdata/good. What is accepted and
@@ -114,6 +118,10 @@ func TestExtendersComeOutAsWritten(t *testing.T) {
 	}
 	if !e.Interested(pod(model.Scalar{Name: "topolvm.io/capacity"})) || k.Extenders.AskedForVictims(pod(model.Scalar{Name: "topolvm.io/capacity"})) {
 		t.Error("it is not interested in a pod that names its resource with 0, or it is in what it preempts")
+	}
+	init := corev1.Container{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"topolvm.io/capacity": resource.MustParse("0")}}}
+	if !e.Interested(intake.New().Pod(&corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{init}}})) || e.Interested(intake.New().Pod(&corev1.Pod{})) {
+		t.Error("it is not interested in a pod whose init container names its resource, with 0")
 	}
 	x := good(t, "two-extenders-tls").Extenders
 	if x[0].URL != "https://second.example" || !x[1].Ignorable || !x[1].TLS.Insecure || x[0].TLS.Insecure || x[1].URL != "https://first.example:443/api" {
