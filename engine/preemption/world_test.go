@@ -39,6 +39,7 @@ func newWorld(seed uint64) *world {
 	for i := range w.nodes {
 		w.node(i)
 	}
+	w.claims()
 	for range w.IntN(12) + 2 {
 		w.specs = append(w.specs, w.spec())
 	}
@@ -89,7 +90,29 @@ func (w *world) spec() *model.PodSpec {
 	if w.chance(0.1) {
 		s.Spread = []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: of("app", one(w, "a", "b"))}}
 	}
+	w.rarely(s)
 	return s
+}
+
+// rarely gives a specification what limits the search, or makes all nodes depend on
+// one pod.
+func (w *world) rarely(s *model.PodSpec) {
+	if w.chance(0.06) {
+		name := model.Requirement{Key: "metadata.name", Op: model.In, Values: []string{one(w, "n00", "n01", "n03", "gone")}}
+		s.NodeSelector.HasRequired = true
+		s.NodeSelector.Required = []model.NodeTerm{{Fields: []model.Requirement{name}}, {Fields: []model.Requirement{{Key: "metadata.name", Op: model.In, Values: []string{"n00"}}}}}
+	}
+	if w.chance(0.06) {
+		s.Claims = []model.PodClaim{{Volume: "data", Claim: one(w, "alone", "shared")}}
+	}
+}
+
+// claims makes the claims that pods use: one for a single pod, one for many.
+func (w *world) claims() {
+	for name, modes := range map[string]model.AccessModes{"alone": model.ReadWriteOncePod, "shared": model.ReadWriteMany} {
+		w.state.UpsertPV(&model.PersistentVolume{Name: "pv-" + name, Modes: modes, Claim: model.ClaimRef{Namespace: "default", Name: name}})
+		w.state.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "default", Name: name, Volume: "pv-" + name, Bound: true, Modes: modes})
+	}
 }
 
 func of(key, value string) *model.Selector {
