@@ -139,6 +139,13 @@ func TestOriginalsAreFollowed(t *testing.T) {
 		if err != nil || node.Labels["rack"] != "r7" || len(client.Actions()) != 0 {
 			t.Error(node, err, client.Actions())
 		}
+		if lists := x.originals.which; lists != "spec.nodeName=" {
+			t.Errorf("pods are followed by %q: those that are bound are sent to nobody", lists)
+		}
+		all, _ := asking(t, config.Extender{URL: "http://x", Preempt: "preempt"})
+		if all.originals.which != "" || all.originals.followsNodes {
+			t.Error("whole victims need all pods, and no nodes")
+		}
 		if got := x.Limit(); got != 2*time.Second+reading {
 			t.Errorf("limit %v", got)
 		}

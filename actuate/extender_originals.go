@@ -30,17 +30,25 @@ type originals struct {
 	client                    kubernetes.Interface
 	pods, nodes               cache.Store
 	followsPods, followsNodes bool
+	// which pods are followed: those without a node, which are sent to every
+	// extender, or all, when one wants whole victims.
+	which string
 }
 
 // newOriginals follows nodes only for extenders that do not know them by name. The
 // pod is sent in every case.
 func newOriginals(client kubernetes.Interface, list config.Extenders) *originals {
 	o := &originals{client: client, pods: cache.NewStore(cache.MetaNamespaceKeyFunc), nodes: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	all := false
 	for i := range list {
 		e := &list[i]
 		asks := e.Filter != "" || e.Prioritize != ""
 		o.followsPods = o.followsPods || asks || e.Preempt != ""
+		all = all || e.Preempt != "" && !e.NodeCacheCapable
 		o.followsNodes = o.followsNodes || asks && !e.NodeCacheCapable
+	}
+	if !all {
+		o.which = fields.OneTermEqualSelector("spec.nodeName", "").String()
 	}
 	return o
 }
@@ -51,8 +59,14 @@ func (o *originals) run(ctx context.Context) {
 		c := o.client.CoreV1().Pods("")
 		wg.Go(func() {
 			o.follow(ctx, "pods", &corev1.Pod{}, o.pods, cache.ListWatch{
-				ListWithContextFunc:  func(ctx context.Context, l metav1.ListOptions) (runtime.Object, error) { return c.List(ctx, l) },
-				WatchFuncWithContext: func(ctx context.Context, l metav1.ListOptions) (watch.Interface, error) { return c.Watch(ctx, l) },
+				ListWithContextFunc: func(ctx context.Context, l metav1.ListOptions) (runtime.Object, error) {
+					l.FieldSelector = o.which
+					return c.List(ctx, l)
+				},
+				WatchFuncWithContext: func(ctx context.Context, l metav1.ListOptions) (watch.Interface, error) {
+					l.FieldSelector = o.which
+					return c.Watch(ctx, l)
+				},
 			})
 		})
 	}
