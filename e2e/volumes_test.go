@@ -185,3 +185,40 @@ profiles:
 		t.Errorf("describe pvc: %s", text)
 	}
 }
+
+// TestClaimsOutliveAKill kills the whole cluster while claims are served, and starts it again.
+func TestClaimsOutliveAKill(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	h := newHome(t)
+	c := h.up()
+	var manifests []string
+	for i := range n {
+		manifests = append(manifests, claimAndPod(fmt.Sprint("c", i), "", fmt.Sprint("p", i)))
+	}
+	c.apply(manifests...)
+	c.proc.kill()
+	c = h.up()
+	c.running(n)
+	var volumes corev1.PersistentVolumeList
+	c.json(&volumes, "get", "pv")
+	claims := map[string]bool{}
+	for _, v := range volumes.Items {
+		claims[v.Spec.ClaimRef.Name] = true
+		if _, err := os.Stat(v.Spec.Local.Path); err != nil {
+			t.Errorf("the directory of %s: %v", v.Name, err)
+		}
+	}
+	directories, _ := filepath.Glob(h.path("data/volumes/*/*"))
+	if len(volumes.Items) != n || len(claims) != n || len(directories) != n {
+		t.Errorf("%d volumes of %d claims, %d directories, want %d each", len(volumes.Items), len(claims), len(directories), n)
+	}
+	c.must("delete", "pods,pvc", "--all", "--wait=false")
+	eventually(t, happenWithin, func() error {
+		left, _ := filepath.Glob(h.path("data/volumes/*/*"))
+		if text := c.must("get", "pv", "-o", "name"); len(left) > 0 || text != "" {
+			return fmt.Errorf("left: %d directories, volumes %s", len(left), text)
+		}
+		return nil
+	})
+}

@@ -64,6 +64,9 @@ func (a *api) create(action ktesting.Action) (bool, runtime.Object, error) {
 	defer a.mu.Unlock()
 	c := action.(ktesting.CreateAction)
 	o := a.stamped(c.GetObject())
+	if v, ok := o.(*corev1.PersistentVolume); ok {
+		v.Status.Phase = corev1.VolumePending
+	}
 	return true, o, a.Tracker().Create(c.GetResource(), o, c.GetNamespace())
 }
 
@@ -225,7 +228,7 @@ func freeVolume(name, class, size string, change ...func(*corev1.PersistentVolum
 		StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 		Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)},
 		PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain}}
-	v.Status.Phase = corev1.VolumePending
+	v.Status.Phase = corev1.VolumeAvailable
 	for _, f := range change {
 		f(v)
 	}

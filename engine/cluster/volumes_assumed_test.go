@@ -63,6 +63,10 @@ func (w *assumedTwin) picture() string {
 		}
 		fmt.Fprintf(&b, "claim %s %q\n", name, node)
 	}
+	for i := range 3 {
+		of := func(k string) bool { return strings.HasPrefix(k, fmt.Sprint("u", i, " ")) }
+		fmt.Fprintf(&b, "u%d holds %v\n", i, slices.ContainsFunc(slices.Collect(maps.Keys(w.held)), of) || slices.ContainsFunc(slices.Collect(maps.Keys(w.asked)), of))
+	}
 	return b.String()
 }
 
@@ -85,6 +89,9 @@ func (s *State) assumedPicture(t *testing.T) string {
 		if c, ok := s.PVC("x", fmt.Sprint("c", i)); ok {
 			fmt.Fprintf(&b, "claim %s %q\n", c.Name, c.Node)
 		}
+	}
+	for i := range 3 {
+		fmt.Fprintf(&b, "u%d holds %v\n", i, s.HoldsVolumes(fmt.Sprint("u", i)))
 	}
 	return b.String()
 }
