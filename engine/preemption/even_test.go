@@ -38,7 +38,7 @@ func evenWorld(seed uint64) (w *world, preemptors []*model.PodSpec) {
 func (w *world) evenChange() {
 	i := w.IntN(len(w.pods))
 	p := *w.pods[i]
-	switch w.IntN(8) {
+	switch w.IntN(9) {
 	case 0:
 		w.state.RemovePod(p.UID)
 		fresh := w.pod()
@@ -53,6 +53,8 @@ func (w *world) evenChange() {
 		return
 	case 5:
 		p.Started = epoch.Add(time.Duration(w.IntN(4)) * time.Second)
+	case 6: // nothing that counts
+		p.ResourceVersion += "1"
 	default:
 		p.Ready = !p.Ready
 	}

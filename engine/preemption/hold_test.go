@@ -13,7 +13,10 @@ import (
 )
 
 // hold holds a node for or against a random owner, or ends a hold.
-func (w *world) hold() {
+func (w *world) hold() { w.holdFor(w.specs) }
+
+// holdFor is hold; what is reserved is for pods of one of the specifications.
+func (w *world) holdFor(specs []*model.PodSpec) {
 	t, owner, node := model.HoldType(w.IntN(2)), one(w, "web", "db"), fmt.Sprintf("n%02d", w.IntN(w.nodes))
 	h := &model.Hold{Namespace: "default", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node, Count: 1, Until: epoch}
 	if w.chance(0.3) {
@@ -21,7 +24,7 @@ func (w *world) hold() {
 		return
 	}
 	if t == model.Reserve {
-		h.Phantom = &model.Pod{Namespace: "default", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, Nominated: node, Phantom: true, Spec: one(w, w.specs...)}
+		h.Phantom = &model.Pod{Namespace: "default", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, Nominated: node, Phantom: true, Spec: one(w, specs...)}
 	}
 	w.state.UpsertHold(h)
 }

@@ -135,3 +135,25 @@ func TestVoidNominationsAreCleared(t *testing.T) {
 		t.Errorf("got %q, clears %v", got, p.Clears)
 	}
 }
+
+// Nodes that the search is narrowed to are taken in the order of ties, too.
+func TestTiesAmongNamedNodes(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 40 {
+		c := build(t, map[string][]string{"n1": {"a 1 4000 1"}, "n2": {"b 1 4000 1"}, "n3": {"c 0 4000 1"}})
+		pod := high(t, 4000)
+		pod.UID = fmt.Sprint("high-", i)
+		spec := *pod.Spec
+		spec.NodeSelector.HasRequired = true
+		for _, name := range []string{"n1", "n2"} {
+			spec.NodeSelector.Required = append(spec.NodeSelector.Required, model.NodeTerm{
+				Fields: []model.Requirement{{Key: "metadata.name", Op: model.In, Values: []string{name}}}})
+		}
+		pod.Spec = &spec
+		got, _ := c.preempt(t, pod, preemption.Options{})
+		seen[got] = true
+	}
+	if len(seen) != 2 || !seen["n1: a"] || !seen["n2: b"] {
+		t.Errorf("the choices are %v", seen)
+	}
+}
