@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,6 +46,7 @@ type audit struct {
 	broken *Violation
 
 	made       map[types.UID]time.Time
+	labelled   map[types.UID]time.Time // when its labels last changed
 	preemptors map[string]bool
 	binder     *request // whose Bind is being done
 
@@ -60,7 +62,7 @@ type audit struct {
 const comparing = 3 * time.Second
 
 func newAudit(w *World) *audit {
-	return &audit{w: w, made: map[types.UID]time.Time{}, preemptors: map[string]bool{}, open: map[string]map[*request]string{},
+	return &audit{w: w, made: map[types.UID]time.Time{}, labelled: map[types.UID]time.Time{}, preemptors: map[string]bool{}, open: map[string]map[*request]string{},
 		rooms: map[string]*room{}, ledgers: map[string]*ledger{}}
 }
 
@@ -76,11 +78,13 @@ func (a *audit) fail(invariant, detail string) {
 func (a *audit) committed(c store.Change) {
 	switch {
 	case c.Kind == store.Pods && c.Old == nil:
-		a.made[c.New.GetUID()] = a.w.now
+		a.made[c.New.GetUID()], a.labelled[c.New.GetUID()] = a.w.now, a.w.now
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		if p, ok := c.New.(*corev1.Pod); ok && old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
 			a.fail("NeverMoves", fmt.Sprintf("pod %s was on %s and is on %q", keyOf(p), old.Spec.NodeName, p.Spec.NodeName))
+		} else if ok && !maps.Equal(old.Labels, p.Labels) {
+			a.labelled[p.UID] = a.w.now
 		}
 	}
 	if !a.w.o.Audit {

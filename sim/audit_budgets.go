@@ -127,7 +127,7 @@ func (a *audit) displaced(by *model.Pod, victim *corev1.Pod, e scheduling.Preemp
 		l := a.ledgers[key]
 		o, _ := a.w.api.Get(store.Budgets, key)
 		b, ok := o.(*policyv1.PodDisruptionBudget)
-		young := a.w.now.Sub(a.made[victim.UID]) < a.unseen() || a.w.now.Sub(l.fell) < a.unseen()
+		young := a.w.now.Sub(a.labelled[victim.UID]) < a.unseen() || a.w.now.Sub(l.fell) < a.unseen()
 		if !ok || young || b.Namespace != victim.Namespace || !l.selector.Matches(labels.Set(victim.Labels)) {
 			continue
 		}

@@ -97,9 +97,9 @@ func (f *simulateFlags) validate(timed bool) error {
 		return fmt.Errorf("--until %v: must be positive, and at most ten years", f.until)
 	case f.lag < 0 || f.latency < 0:
 		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
-	case f.replay != "" && (len(f.files) > 0 || f.scenario != "" || f.journal != "" || f.openb.given()):
-		return errors.New("--replay: takes its inputs from the journal: -f, --scenario, --journal and --openb-* must not be given")
-	case f.replay == "" && len(f.files) == 0 && f.scenario == "" && f.openb.nodes == "":
+	case f.replay != "" && (len(f.files) > 0 || f.journal != "" || f.openb.given()):
+		return errors.New("--replay: takes its inputs from the journal: -f, --journal and --openb-* must not be given")
+	case f.replay == "" && len(f.files) == 0 && f.scenario == "" && !f.openb.given():
 		return errors.New("nothing to simulate: give a dump with -f, a --scenario, --openb-nodes, or a --replay")
 	}
 	return f.openb.validate()
@@ -149,15 +149,7 @@ func (f *simulateFlags) study(o sim.Options) (*study.Study, error) {
 		}
 	}
 	s.Options.Start = s.Start()
-	name, text := "scenario", ""
-	if f.scenario != "" {
-		data, err := os.ReadFile(f.scenario)
-		if err != nil {
-			return nil, err
-		}
-		name, text = f.scenario, string(data)
-	}
-	if s.Scenario, err = script.Parse(name, text); err != nil {
+	if s.Scenario, err = f.script(); err != nil {
 		return nil, err
 	}
 	if s.Until == 0 {
@@ -170,6 +162,18 @@ func (f *simulateFlags) study(o sim.Options) (*study.Study, error) {
 		return nil, fmt.Errorf("--until %v: scenario %s goes on until %v", s.Until, f.scenario, last)
 	}
 	return s, f.openb.fill(s, f.until > 0 || s.Scenario.Until() > 0)
+}
+
+// script reads the scenario; without one, nothing happens.
+func (f *simulateFlags) script() (*script.Scenario, error) {
+	if f.scenario == "" {
+		return script.Parse("scenario", "")
+	}
+	data, err := os.ReadFile(f.scenario)
+	if err != nil {
+		return nil, err
+	}
+	return script.Parse(f.scenario, string(data))
 }
 
 func (f *simulateFlags) simulate(w io.Writer, s *study.Study) (err error) {
@@ -235,6 +239,11 @@ func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *study.Summary) e
 
 // again runs a journal.
 func (f *simulateFlags) again(w io.Writer, o sim.Options) error {
+	scenario, err := f.script()
+	if err != nil {
+		return err
+	}
+	scenario.Configure(&o) // its lines with option count, too
 	file, err := os.Open(f.replay)
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func (p *player) begin(line []byte) error {
 		return fmt.Errorf("journal: %q: want the first line of a journal, with %q, as berth simulate --journal writes it", h.Journal, Version)
 	}
 	if mine := fingerprint(&p.o); h.Options != mine {
-		return fmt.Errorf("options: %s: the journal was made with other options than those given now (%s): give the same --config and --seed", h.Options, mine)
+		return fmt.Errorf("options: %s: the journal was made with other options than those given now (%s): give the same --config, --seed and --scenario", h.Options, mine)
 	}
 	return nil
 }

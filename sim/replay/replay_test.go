@@ -88,7 +88,7 @@ func TestBadJournalsAreRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":         {"", "journal: empty"},
 		"no header":     {"{}\n", "journal:1: journal"},
-		"other options": {`{"journal":"` + Version + `","options":"x"}` + "\n", "same --config and --seed"},
+		"other options": {`{"journal":"` + Version + `","options":"x"}` + "\n", "give the same --config"},
 		"no JSON":       {head + "hello\n", "journal:2: "},
 		"unknown field": {head + `{"at":1,"limits":3}` + "\n", "limits"},
 		"not fresh":     {head + `{"at":1,"limit":3,"wake":0}` + "\n", "the first step fresh"},

@@ -53,7 +53,7 @@ func Parse(file, text string) (*Scenario, error) {
 	if recorded != "" {
 		s.Recorded = strings.Split(strings.TrimRight(recorded, "\n"), "\n")
 	}
-	body = strings.TrimSuffix(body[1:], "\n")
+	body = strings.TrimSuffix(strings.TrimPrefix(body, "\n"), "\n")
 	if body != "" {
 		s.Lines = strings.Split(body, "\n")
 	}

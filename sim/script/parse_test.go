@@ -1,0 +1,114 @@
+package script
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/sim"
+)
+
+// TestBadLinesAreRefused: each with the line, the word, and what would be right.
+func TestBadLinesAreRefused(t *testing.T) {
+	for line, want := range map[string]string{
+		"nod n1":                            `"nod" is no verb; want`,
+		"node":                              "the name of the node is missing",
+		"node N1":                           `"N1" is no name`,
+		"node n1 cpu=four":                  "cpu=four: want a quantity",
+		"node n1 cpu=-1":                    "cpu=-1: want a quantity",
+		"node n1 cpus=4":                    `"cpus=4": not known here; want cpu=`,
+		"node n1 cpu=1 cpu=2":               "cpu is given twice",
+		"node n1 n2":                        `"n2": not known here`,
+		"node n1 labels=a=b,!":              "labels=a=b,!: want labels such as",
+		"node n1 taints=x":                  "taints=x: want taints such as key=value:NoSchedule",
+		"node n3..n1":                       "want a range such as n1..n3",
+		"node n1..n99999999":                "of at most 10000",
+		"pod a priority=high":               "priority=high: want a whole number",
+		"pod a spread=zone":                 "spread=zone: want KEY:SKEW:a=b",
+		"pod a anti=host":                   "anti=host: want KEY:a=b",
+		"pod a restart=Sometimes":           "restart=Sometimes: want Always, OnFailure or Never",
+		"pod a grace=long":                  "grace=long: want a duration",
+		"pod a ports=0":                     "ports=0: want ports from 1 to 65535",
+		"budget b match=a=b":                "give one of minAvailable= and maxUnavailable=",
+		"budget b match=a=b minAvailable=x": "minAvailable=x: want a number or a percentage",
+		"at soon delete pod a":              `at: "soon": want a duration`,
+		"at 5s":                             "nothing is to happen at that time",
+		"at 5s delete cat a":                `"cat" is no kind`,
+		"at 5s taint n1":                    "want a node and a taint",
+		"at 5s taint n1 x":                  "x: want taints such as",
+		"at 5s kill everybody":              "want scheduler, disruption or agent",
+		"at 5s lag nobody 5s":               `"nobody": want agents, disruption`,
+		"at 5s drop agents nodes for 5s":    "agents does not watch that",
+		"at 5s drop agents pods":            `want "for"`,
+		"at 5s spoil break bind":            "want refuse, conflict",
+		"at 5s spoil lost walk":             `"walk" is no effect`,
+		"at 5s option lag=5s":               "at is no part of them",
+		"option faults=2":                   "faults=2: want a share from 0 to 1",
+		"until":                             `until: "": want a duration`,
+		"load ../secrets.yaml":              "want a file beside the scenario",
+		"load nothing.yaml":                 "no such file",
+		"cordon n1 now":                     "left over: now",
+		"expect at 5s pod a":                "what it is expected to be is missing",
+		"expect at 5s pod a asleep":         `"asleep": not known of pods`,
+		"expect at 5s event said":           "put them in double quotes",
+		`expect at 5s event "said`:          "the quotation has no end",
+		"expect pod a bound":                "a line until must say",
+		"expect at 5s budget b allowed=x":   "allowed=x: want a whole number",
+		"expect at 5s bound many":           "bound=many: want a whole number",
+	} {
+		_, err := Parse("bad.txt", "# first\n"+line+"\n")
+		var e *Error
+		if !errors.As(err, &e) || e.Line != 2 || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "bad.txt:2: ") {
+			t.Errorf("%s: %v, want an error of bad.txt:2 with %q", line, err, want)
+		}
+	}
+}
+
+// TestWhatIsExpectedCanFail: each kind of expectation is seen to fail.
+func TestWhatIsExpectedCanFail(t *testing.T) {
+	for line, want := range map[string]string{
+		"expect at 5s pod a on n2":           "pod a is running on n1; want it on n2",
+		"expect at 5s pod a pending":         "pod a is running on n1; want it pending",
+		`expect at 5s pod b pending "disk"`:  "Insufficient cpu",
+		"expect at 5s pod z bound":           "pod z is not there",
+		"expect at 5s pod a gone":            "want it gone",
+		"expect at 5s victims a":             "victims so far are [], want [default/a]",
+		`expect at 5s event "nobody"`:        "no event so far",
+		`expect at 5s no event "a is bound"`: "there is an event",
+		"expect at 5s budget b allowed=1":    "there is no budget b",
+		"expect at 5s bound 2":               "1 pods are bound, want 2",
+		"expect at 5s pending 2":             "1 pods are pending, want 2",
+	} {
+		s, err := Parse("x.txt", "node n1 cpu=1\npod a cpu=1\npod b cpu=2\n"+line+"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := sim.Defaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := s.Run(o)
+		if err != nil || result.Err() == nil || !strings.Contains(result.Err().Error(), want) || !strings.HasPrefix(result.Err().Error(), "x.txt:4: ") {
+			t.Errorf("%s: %v, %v, want a failure of x.txt:4 with %q", line, err, result.Err(), want)
+		}
+	}
+}
+
+// FuzzParse: a scenario is read or refused, and what is read can be played.
+func FuzzParse(f *testing.F) {
+	f.Add("node n1 cpu=4\npod a cpu=1\nat 5s delete pod a\nuntil 1m\n----\nx\n")
+	f.Add("option faults=0.5 seed=3\nnode n1..n3\nspoil late bind\npod a1..a9 spread=host:1:a=b replace\nat 1s kill scheduler\nexpect at 5s bound 3\n")
+	f.Add("budget b match=a=b minAvailable=50%\nclaim c class=x\npod a claims=c gates=g\nat 1s ungate a\nat 2s move a n1\nat 3s calm\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse("fuzz.txt", text)
+		if err != nil || s.Until() > 10*time.Minute || strings.Contains(text, "..") {
+			return
+		}
+		o, err := sim.Defaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = s.Run(o)
+	})
+}
