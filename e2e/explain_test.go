@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestExplainHelps: what explain suggests for a waiting pod, done, places it.
+func TestExplainHelps(t *testing.T) {
+	t.Parallel()
+	c := newHome(t).up("--nodes", "3")
+	c.must("run", "picky", "--image", "app:1", "--overrides", `{"spec":{"nodeSelector":{"disk":"ssd"}}}`)
+	eventually(t, happenWithin, func() error {
+		if r := c.home.run("queue", "--kubeconfig", c.kubeconfig); !strings.Contains(r.stdout, "unschedulable") {
+			return fmt.Errorf("the queue is %s", r)
+		}
+		return nil
+	})
+	has(t, c.home.run("queue", "--kubeconfig", c.kubeconfig).stdout, "1 waiting: 1 unschedulable", "default/picky", "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector")
+	text := c.explain("picky")
+	has(t, text, "NodeAffinity rejects 3 nodes", "a node's labels change (NodeAffinity)", "add label disk=ssd to ", "drop disk=ssd from the pod's nodeSelector")
+	has(t, c.explain("picky", "--nodes"), "NodeAffinity rejects 3 nodes")
+	var got struct {
+		Remedies []struct {
+			Changes []struct{ Kind, Node, Key, Value string }
+		}
+	}
+	if err := json.Unmarshal([]byte(c.explain("picky", "-o", "json")), &got); err != nil || len(got.Remedies) == 0 {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	change := got.Remedies[0].Changes[0]
+	if change.Kind != "SetLabel" {
+		t.Fatalf("the first remedy is %+v", change)
+	}
+	node := func(more ...string) string {
+		r := c.home.run(append([]string{"explain", "node", change.Node, "--kubeconfig", c.kubeconfig}, more...)...)
+		if r.code != 0 {
+			t.Fatalf("berth explain node: %s", r)
+		}
+		return r.stdout
+	}
+	has(t, node(), "node "+change.Node, "RESOURCE", "cpu", "it would take none of 1 waiting pods", "default/picky: NodeAffinity")
+	c.must("label", "node", change.Node, change.Key+"="+change.Value)
+	eventually(t, happenWithin, func() error {
+		var p corev1.Pod
+		if c.json(&p, "get", "pod", "picky"); p.Spec.NodeName != change.Node {
+			return fmt.Errorf("picky is on %q", p.Spec.NodeName)
+		}
+		return nil
+	})
+	has(t, node("-o", "json"), `"pod": "default/picky"`, `"allocatable"`)
+	has(t, c.home.run("queue", "--kubeconfig", c.kubeconfig).stdout, "0 waiting")
+	if r := c.home.run("explain", "node", "nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "node nobody: not found among 3 nodes") {
+		t.Errorf("explain of a node that is not there: %s", r)
+	}
+}
+
+// TestTheSchedulerTellsItsQueue asks a scheduler for its pools, by a token that may.
+func TestTheSchedulerTellsItsQueue(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.server("--disable-admission-plugins", "ServiceAccount")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	h.start("scheduler", "--kubeconfig", c.credential("scheduler", "--for", "scheduler"), "--leader-elect=false", "--metrics-bind-address", address)
+	c.must("run", "lone", "--image", "app:1")
+	c.must("create", "serviceaccount", "reader")
+	c.must("create", "clusterrole", "queue-reader", "--verb=get", "--non-resource-url=/debug/queue")
+	c.must("create", "clusterrolebinding", "queue-reader", "--clusterrole=queue-reader", "--serviceaccount=default:reader")
+	token := h.write("token", c.must("create", "token", "reader"))
+	queue := func(more ...string) result {
+		return h.run(append([]string{"queue", "--scheduler", "https://" + address, "--insecure-skip-tls-verify"}, more...)...)
+	}
+	eventually(t, happenWithin, func() error {
+		if r := queue("--token-file", token); r.code != 0 || !strings.Contains(r.stdout, "default/lone") || !strings.Contains(r.stdout, "1 unschedulable") {
+			return fmt.Errorf("the scheduler's queue is %s", r)
+		}
+		return nil
+	})
+	var got struct {
+		Pods []struct {
+			Pod, Pool string
+			Attempts  int
+		}
+	}
+	if r := queue("--token-file", token, "-o", "json"); json.Unmarshal([]byte(r.stdout), &got) != nil || len(got.Pods) != 1 || got.Pods[0].Attempts == 0 {
+		t.Errorf("the queue as JSON is %s", r)
+	}
+	if r := queue(); r.code != 1 || !strings.Contains(r.stderr, "401") {
+		t.Errorf("without a token: %s", r)
+	}
+	if r := h.run("queue", "--scheduler", "https://"+address, "--token-file", token); r.code != 1 || !strings.Contains(r.stderr, "--insecure-skip-tls-verify") {
+		t.Errorf("with a certificate that nobody knows: %s", r)
+	}
+}
