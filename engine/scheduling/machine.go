@@ -68,9 +68,10 @@ type Machine struct {
 	preparing    []*attempt // those that wait for volumes, in the order in which they began
 	volumesMoved bool       // something about volumes changed in this step
 
-	nominees  map[string]*nominee // by uid
-	byNominee map[uint64]*nominee // by the id of the effect that is awaited
-	leaving   map[string]*leaving // victims, by uid
+	nominees  map[string]*nominee  // by uid
+	byNominee map[uint64]*nominee  // by the id of the effect that is awaited
+	leaving   map[string]*leaving  // victims, by uid
+	spurned   map[string]time.Time // pods whose Preempt was refused: until when none is tried
 
 	reports  map[string]*report // the last about each pod, by uid, until it is written
 	byReport map[uint64]*report // by the id of the effect
@@ -86,7 +87,7 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{}, profiles: map[string]*Profile{},
 		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{},
-		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]*leaving{},
+		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]*leaving{}, spurned: map[string]time.Time{},
 		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: &decision.Summary{}}
 	for _, p := range cfg.Profiles {
 		m.placers[p.Name], m.profiles[p.Name] = p.New(m.state), &p

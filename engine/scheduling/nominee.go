@@ -22,6 +22,7 @@ type nominee struct {
 	victims   []string // uids of those that the effect drives out
 	knocked   bool     // the pod came up while the effect was under way
 	ended     bool     // nobody waits any more; only what comes of the victims matters
+	avoid     string   // a node whose victims did not die in time
 }
 
 func (n *nominee) due() time.Time { return n.deadline }
@@ -97,7 +98,8 @@ func (m *Machine) nominated(now time.Time, n *nominee, o Outcome) {
 
 // refused takes in that a Preempt drove nobody out. The first time that a budget did not
 // allow it, the choice is made again on what the budgets are now; the second one
-// goes past budgets, and when that is refused, too, it is an error. After a Conflict the
+// goes past budgets, and when that is refused, too, it is an error, and no other choice
+// is made for a while. After a Conflict the
 // pod is not as it was thought to be, and the choice is made again a little later.
 func (m *Machine) refused(now time.Time, n *nominee, o Outcome) {
 	m.spare(now, n)
@@ -114,6 +116,7 @@ func (m *Machine) refused(now time.Time, n *nominee, o Outcome) {
 		m.activate(now, n.uid)
 	default:
 		m.unnominate(now, pod)
+		m.spurned[n.uid] = now.Add(m.cfg.BindTimeout)
 		m.reject(pod, 0, m.errored("making room on node \""+n.node+"\" was refused: "+o.Why))
 	}
 }
@@ -141,6 +144,7 @@ func (m *Machine) giveUp(now time.Time, n *nominee) {
 		return
 	}
 	m.unnominate(now, pod)
+	m.nominees[n.uid].avoid = n.node
 	m.activate(now, n.uid)
 }
 
@@ -165,6 +169,7 @@ func (m *Machine) unnominate(now time.Time, pod *model.Pod) {
 // endNominee forgets what was decided about a pod's nomination. Victims of a Preempt
 // that is under way are waited for all the same.
 func (m *Machine) endNominee(now time.Time, uid string) {
+	delete(m.spurned, uid)
 	n, ok := m.nominees[uid]
 	if !ok {
 		return
@@ -189,7 +194,7 @@ func (m *Machine) shown(now time.Time, p *model.Pod) *model.Pod {
 	was := n.api
 	n.api = p.Nominated
 	switch {
-	case n.phase == told && n.node == "" && n.api == "",
+	case n.node == "" && n.api == "" && (n.phase == told || was != ""),
 		n.phase == told && was == n.node && n.api != n.node: // somebody else knows better
 		m.endNominee(now, p.UID)
 		return p

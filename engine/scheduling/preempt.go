@@ -13,15 +13,38 @@ import (
 // infeasible gives a pod back to the queue that no node can take, after a look at
 // whether the leaving of others would make room.
 func (m *Machine) infeasible(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary) {
+	if now.Before(m.spurned[pod.UID]) {
+		m.rejected(now, a, pod, s)
+		return
+	}
 	placer := m.placers[pod.Spec.SchedulerName]
 	if sv, ok := placer.(Surveyor); ok && m.profiles[pod.Spec.SchedulerName].asksVictims(pod) {
 		m.surveyed(now, a, pod, sv, sv.Survey(pod))
 		return
 	}
 	if s.Preemption = m.unfinished(pod); s.Preemption == nil {
-		s.Preemption = placer.Preempt(pod, s)
+		s.Preemption = m.elsewhere(pod, placer, placer.Preempt(pod, s))
 	}
 	m.rejected(now, a, pod, s)
+}
+
+// elsewhere is the choice without a node whose victims did not die in time, if another
+// can be helped.
+func (m *Machine) elsewhere(pod *model.Pod, placer Placer, p *decision.Preemption) *decision.Preemption {
+	n := m.nominees[pod.UID]
+	if n == nil || n.avoid == "" || p == nil || p.Tried != decision.Nominated || p.Node != n.avoid {
+		return p
+	}
+	surveyor, ok := placer.(Surveyor)
+	if !ok {
+		return p
+	}
+	all, _ := surveyor.Candidates(pod, surveyor.Survey(pod))
+	left := slices.DeleteFunc(all, func(c Candidate) bool { return c.Node == n.avoid })
+	if other := surveyor.Among(pod, left); other.Tried == decision.Nominated {
+		return other
+	}
+	return p
 }
 
 // rejected gives a pod back to the queue for which s.Preemption was tried, and acts on

@@ -16,7 +16,7 @@ func newMachine() *Machine {
 	// Extenders have a say in pods of some sizes.
 	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return firstFit{s} },
 		Asked:           func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 300 },
-		AskedForVictims: func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU%200 == 0 }}}
+		AskedForVictims: func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 400 }}}
 	return New(cfg)
 }
 

@@ -1,0 +1,168 @@
+package scheduling
+
+import (
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// ranked is a pod of 600 with a priority.
+func ranked(name, node string, priority int32) *model.Pod {
+	p := small(name, node)
+	p.Spec = specOf(specKey{cpu: 600, priority: priority})
+	return p
+}
+
+// full is a tale whose node n1 is full with "low", and "high" was nominated to it.
+func full(t *testing.T) *tale {
+	t.Helper()
+	s := newTale(t)
+	s.step("reject:high:unschedulable preempt:high:n1", Upsert{ranked("low", "n1", 0)}, Upsert{ranked("high", "", 5)})
+	return s
+}
+
+func TestPreemptorIsTriedWhenItsLastVictimIsGone(t *testing.T) {
+	s := full(t)
+	done := s.answer(1, Done)
+	s.step("", Upsert{driven(ranked("low", "n1", 0))}, done)
+	s.where("high", queue.Unschedulable)
+	s.step("bind:high:n1", Remove{ranked("low", "n1", 0)}) // no back-off
+	if len(s.m.nominees)+len(s.m.leaving) != 0 {
+		t.Errorf("%d nominees, %d victims are left", len(s.m.nominees), len(s.m.leaving))
+	}
+}
+
+func TestPreemptorIsNotTriedBeforeItsPreemptIsAnswered(t *testing.T) {
+	s := full(t)
+	done := s.answer(1, Done)
+	s.wait(3 * time.Second)
+	s.step("", Remove{ranked("low", "n1", 0)})
+	s.step("bind:high:n1", done)
+}
+
+func TestRoomIsHeldAgainstLowerOnesOnly(t *testing.T) {
+	s := full(t)
+	s.step("", s.answer(1, Done), Upsert{driven(ranked("low", "n1", 0))})
+	s.step("reject:middle:unschedulable", Upsert{ranked("middle", "", 3)})
+	s.step("reject:top:unschedulable unnominate:high preempt:top:n1 reject:high:unschedulable reject:middle:unschedulable", Upsert{ranked("top", "", 9)})
+	if p := s.last[2].(Preempt).Plan; len(p.Victims) != 0 {
+		t.Errorf("victims are %v, but the only one is leaving already", p.Victims)
+	}
+	s.step("reject:top:unschedulable", s.answer(2, Done)) // something had changed meanwhile
+	s.step("bind:top:n1 reject:high:unschedulable reject:middle:unschedulable", Remove{ranked("low", "n1", 0)})
+}
+
+func TestPreemptWithoutAnswerIsSentAgain(t *testing.T) {
+	s := full(t)
+	s.step("", s.answer(1, Unknown))
+	s.wait(s.m.cfg.LookAgain)
+	s.step("preempt:high:n1")
+	if e := s.last[0].(Preempt); !e.Again || len(e.Plan.Victims) != 1 {
+		t.Errorf("it is %+v", e)
+	}
+	s.wait(s.m.cfg.BindTimeout)
+	s.step("") // no answer is as good as Unknown
+	s.wait(s.m.cfg.LookAgain)
+	s.step("preempt:high:n1")
+}
+
+func TestBudgetThatRefusesIsAskedTwice(t *testing.T) {
+	s := full(t)
+	refused := s.answer(1, Refused)
+	refused.Budgets = []*model.Budget{{Namespace: "ns", Name: "b"}}
+	s.step("reject:high:unschedulable preempt:high:n1", refused)
+	if e := s.last[1].(Preempt); e.Number != 2 || len(e.Plan.Debits) != 1 || len(e.Plan.Debits[0].Overruled) != 1 {
+		t.Errorf("it is %+v, debits %+v", e, e.Plan.Debits)
+	}
+	s.step("unnominate:high reject:high:error reject:high:unschedulable", s.answer(1, Refused)) // and no more for a while
+	if s.m.state.Pod("low").Deleting {
+		t.Error("the victim of a Preempt that was refused counts as leaving")
+	}
+}
+
+func TestPodThatChangedUnderAPreemptChoosesLater(t *testing.T) {
+	s := full(t)
+	s.step("", s.answer(1, Conflict))
+	s.wait(s.m.cfg.LookAgain)
+	s.step("reject:high:unschedulable preempt:high:n1")
+}
+
+func TestVictimsThatDoNotDieAreGivenUp(t *testing.T) {
+	s := full(t)
+	s.step("", s.answer(1, Done), Upsert{driven(ranked("low", "n1", 0))})
+	s.step("reject:high:unschedulable", Upsert{&model.Node{Name: "n2", UID: "n2", Pods: 10, Allocatable: model.Requests{MilliCPU: 700}}}, Upsert{ranked("other", "n2", 4)})
+	s.wait(s.m.cfg.VictimsTimeout)
+	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
+}
+
+func TestNominationEndsWithItsPod(t *testing.T) {
+	s := full(t)
+	s.step("", s.answer(1, Done))
+	nominated := ranked("high", "", 5)
+	nominated.Nominated = "n1"
+	dying := *nominated
+	dying.Deleting = true
+	s.step("", Upsert{nominated})
+	s.step("unnominate:high", Upsert{&dying})
+	s.where("high", queue.Nowhere)
+	id, _ := s.m.state.NodeID("n1")
+	if n := s.m.state.Nominated(id); len(n) != 0 {
+		t.Errorf("%v hold room still", n)
+	}
+}
+
+func TestVictimsWithoutABind(t *testing.T) {
+	s := newTale(t)
+	claim := func(name string) *model.Pod {
+		p := small(name, "")
+		p.Spec = specOf(specKey{cpu: 600, claim: "c-" + name})
+		return p
+	}
+	s.step("prepare:a:n1", Upsert{&model.PersistentVolumeClaim{Namespace: "ns", Name: "c-a", UID: "c-a"}}, Upsert{claim("a")})
+	s.step("reject:high:unschedulable reject:a:unschedulable preempt:high:n1 reject:a:unschedulable", Upsert{ranked("high", "", 5)})
+	if e := s.last[2].(Preempt); len(e.Plan.Victims) != 0 {
+		t.Errorf("victims are %v: nobody else knew of the attempt", e.Plan.Victims)
+	}
+	if s.m.state.Assumed("a") || s.m.byPod["a"] != nil {
+		t.Error("the attempt goes on")
+	}
+	s.where("a", queue.Unschedulable)
+	s.step("bind:high:n1", s.answer(2, Done))
+}
+
+func TestVictimWithABindUnderWayIsDeleted(t *testing.T) {
+	s := newTale(t)
+	s.step("bind:a:n1", Upsert{ranked("a", "", 0)})
+	bind := s.answer(0, Done)
+	s.step("reject:high:unschedulable preempt:high:n1", Upsert{ranked("high", "", 5)})
+	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 {
+		t.Errorf("victims are %v", e.Plan.Victims)
+	}
+	s.step("", bind, s.answer(1, Done), Upsert{ranked("a", "n1", 0)})
+	if !displace.Preemption.Drives(s.m.state.Pod("a")) {
+		t.Error("a report from before the deletion made the victim stay")
+	}
+	s.step("bind:high:n1", Remove{ranked("a", "n1", 0)})
+}
+
+// A new process finds a pod that is nominated, and a victim that has its condition
+// and was not deleted.
+func TestWhatAnotherProcessBeganIsFinished(t *testing.T) {
+	s := newTale(t)
+	victim, high := ranked("low", "n1", 0), ranked("high", "", 5)
+	victim.Disrupted, high.Nominated = displace.Preemption.Reason(), "n1"
+	s.step("reject:high:unschedulable preempt:high:n1", Upsert{victim}, Upsert{high})
+	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 || len(e.Plan.Debits) != 0 {
+		t.Errorf("it is %+v", e.Plan)
+	}
+	s = newTale(t)
+	s.step("reject:high:unschedulable", Upsert{driven(victim)}, Upsert{high})
+	if p := s.last[0].(Reject).Summary.Preemption; p.Tried != decision.WaitsFor {
+		t.Errorf("preemption is %+v", p)
+	}
+	s.step("bind:high:n1", Remove{victim})
+}
