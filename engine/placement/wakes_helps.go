@@ -63,7 +63,9 @@ func (w *Waiter) helpsPod(rules decision.RuleSet, d *decision.Delta) (decision.H
 		return w.at(rules, old.NodeName)
 	case d.Kinds&decision.PodScaledDown != 0 && rules.Has(decision.NodeResourcesFit):
 		return w.at(rules, now.NodeName)
-	case d.Kinds&decision.PodAssigned != 0 && rules.Has(decision.NodeVolumeLimits) && hasVolumes(now.Spec):
+	case d.Kinds&decision.PodAssigned != 0 && (rules.Has(decision.NodeVolumeLimits) && hasVolumes(now.Spec) ||
+		// When two pods have one port, either's leaving frees it, as upstream.
+		rules.Has(decision.NodePorts) && w.preempts && len(now.Spec.Ports) > 0):
 		return w.at(rules, now.NodeName)
 	}
 	return decision.Helpless, "", 0

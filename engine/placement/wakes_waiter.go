@@ -119,6 +119,8 @@ func (w *Waiter) Cares(rules decision.RuleSet) decision.Change {
 		switch {
 		case r == decision.InterPodAffinity && len(w.a.pod.Spec.Affinity) == 0:
 			cares &^= decision.PodAssigned // nobody's coming draws it
+		case r == decision.NodePorts && w.preempts:
+			cares |= decision.PodAssigned // see helpsPod
 		case r == decision.PodTopologySpread && len(w.a.pod.Spec.Spread) > 0:
 			cares &^= decision.GroupChanged // nothing is deduced for it
 		}
