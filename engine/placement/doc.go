@@ -29,7 +29,11 @@
 // only in cluster.Index and in its views; tests compare it with Evaluate under random
 // operations, and any difference is a fault of Engine's:
 //
-//   - FastEqualsPlain: node, total, number of feasible nodes and histogram of reasons.
+//   - FastEqualsPlain: node, total, number of feasible nodes, histogram of reasons, and
+//     how many nodes fewer pods might make fit.
+//
+// Preemption asks the rules what a node would be without some of its pods: Trial by the plain
+// path's rules, Lone by the rows of the fast path, for pods to which no other node matters.
 //
 // Departures from Kubernetes: a rule that is enabled for Filter but disabled for
 // PreFilter (or for Score but not for PreScore) compiles the pod all the same

@@ -4,7 +4,8 @@
 // Evaluate is the plain path: every node that the rules refuse, but not for good, is
 // tried by placement's own rules without the pods of lower priority, and then with as many
 // of them back as possible. It is the reference for ever. Planner is the fast path: it
-// answers the same, at a cost in what has changed since it was asked last.
+// answers the same, at a cost in what has changed since it was asked last. Among chooses
+// among candidates that somebody else has changed.
 //
 //	eligible? ──▶ per node: remove lower ──▶ fits? ──▶ reprieve (violating first) ──▶ victims
 //	          ──▶ six criteria ──▶ movable victims ──▶ tie rule ──▶ debits
@@ -15,7 +16,10 @@
 //   - AllNodes: every node that could be helped is looked at.
 //   - LeastHarm: no victim could be put back beside the pod and the other victims' absence.
 //   - SeedDecides: among equals the choice is a function of the seed, the pod's uid and the nodes' names.
-//   - FastEqualsPlain: Plan and Evaluate give the same Preemption.
+//   - FastEqualsPlain: Plan and Evaluate give the same Preemption, but for what only a
+//     look at all nodes tells of a success.
+//   - ExactDebits: what victims take from budgets is counted of the victims alone, and never
+//     paid past what a budget allows.
 //
 // Departures from Kubernetes: all nodes are candidates, not a tenth of them from a random
 // one on; a pod that a rule refuses on all nodes at once is not tried (with

@@ -110,7 +110,7 @@ func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *mode
 		stand.Spec = pl.ownSpec(victim.Spec, stand.Spec)
 	}
 	l, ok := pl.engine.Lone(stand)
-	if !ok || preemptor.Nominated != "" {
+	if !ok || preemptor.Nominated != "" || pl.held(preemptor) || pl.held(victim) {
 		return movable(pl.state, pl.profile, preemptor, pl.state.Node(id).Model.Name, victim)
 	}
 	var s decision.Summary
@@ -120,6 +120,9 @@ func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *mode
 	}
 	return s.Feasible > 0
 }
+
+// held says whether a pod's coming or going moves what is held for its owner on other nodes.
+func (pl *Planner) held(p *model.Pod) bool { return len(pl.state.HoldsOf(p.Namespace, p.Owner.UID)) > 0 }
 
 // ownSpec is the specification to use for one of another scheduler's, so that equal ones stay equal.
 func (pl *Planner) ownSpec(of, made *model.PodSpec) *model.PodSpec {
