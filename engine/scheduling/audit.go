@@ -22,7 +22,7 @@ func (m *Machine) audit(now time.Time) {
 	}
 	m.auditAt = now.Add(m.cfg.AuditEvery)
 	uid, rules, ok := m.queue.Sleeper()
-	if !ok || m.nominees[uid] != nil {
+	if !ok || m.nominees[uid] != nil || rules.Has(decision.NoRule) { // who was refused by an extender may well fit
 		return
 	}
 	pod := m.state.Pod(uid)
