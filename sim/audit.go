@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -56,14 +57,15 @@ type audit struct {
 
 	compared time.Time // when the view was last compared with the store
 	revision uint64    // of the store then
+	compiled map[types.UID]*model.Pod
 }
 
 // comparing is how long to leave between two comparisons of view and store.
-const comparing = 3 * time.Second
+const comparing = 5 * time.Second
 
 func newAudit(w *World) *audit {
 	return &audit{w: w, made: map[types.UID]time.Time{}, labelled: map[types.UID]time.Time{}, preemptors: map[string]bool{}, open: map[string]map[*request]string{},
-		rooms: map[string]*room{}, ledgers: map[string]*ledger{}}
+		rooms: map[string]*room{}, ledgers: map[string]*ledger{}, compiled: map[types.UID]*model.Pod{}}
 }
 
 // fail ends the run with the first violation.

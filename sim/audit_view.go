@@ -62,6 +62,9 @@ func (a *audit) nomineesRoom(effects []scheduling.Effect) {
 func (a *audit) nothingLost() {
 	m := a.w.scheduler.machine
 	for _, o := range a.w.api.List(store.Pods) {
+		if obj, ok := o.(*corev1.Pod); !ok || obj.Spec.NodeName != "" {
+			continue
+		}
 		p := m.State().Pod(string(o.GetUID()))
 		if p == nil || p.NodeName != "" || p.Finished() || p.Deleting || a.profile(p) == nil {
 			continue
@@ -98,7 +101,7 @@ func (a *audit) viewEqualsStore(atRest bool) {
 		if !ok || finished(obj) {
 			continue
 		}
-		p := s.view.Pod(obj)
+		p := a.compile(obj)
 		truth.UpsertPod(p)
 		assumed = assumed || state.Assumed(p.UID)
 		if detail := differs(state.Pod(p.UID), p, atRest, state.Assumed(p.UID)); detail != "" {
@@ -124,6 +127,16 @@ func (a *audit) viewEqualsStore(atRest bool) {
 	}
 }
 
+// compile makes a model of a pod, once for each version of it.
+func (a *audit) compile(obj *corev1.Pod) *model.Pod {
+	if p := a.compiled[obj.UID]; p != nil && p.ResourceVersion == obj.ResourceVersion {
+		return p
+	}
+	p := a.w.scheduler.view.Pod(obj)
+	a.compiled[obj.UID] = p
+	return p
+}
+
 // differs says in what a known pod is not as it is.
 func differs(known, is *model.Pod, atRest, assumed bool) string {
 	switch {
@@ -131,7 +144,7 @@ func differs(known, is *model.Pod, atRest, assumed bool) string {
 		return "is not known"
 	case !assumed && known.NodeName != is.NodeName:
 		return fmt.Sprintf("is known to be on %q, and is on %q", known.NodeName, is.NodeName)
-	case known.Phase != is.Phase || known.Ready != is.Ready || !slices.Equal(known.Labels, is.Labels) || !reflect.DeepEqual(known.Spec, is.Spec):
+	case known.Phase != is.Phase || known.Ready != is.Ready || !slices.Equal(known.Labels, is.Labels) || known.Spec != is.Spec && !reflect.DeepEqual(known.Spec, is.Spec):
 		return "is known otherwise than it is"
 	case is.Deleting && !known.Deleting:
 		return "is not known to be deleted"
