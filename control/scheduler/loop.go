@@ -58,10 +58,15 @@ func (s *shell) loop(ctx, sendCtx context.Context) error {
 }
 
 // keep does nothing about effects, as this copy does not lead. It made no
-// decision; there are only reports, which are said again until they can be written.
+// decision; there are only reports, which are said again until they can be written, and
+// nominations that are void, which the leader takes back.
 func (s *shell) keep(effects []scheduling.Effect) {
 	for _, e := range effects {
-		s.feed.Push(scheduling.Outcome{ID: e.EffectID(), Result: scheduling.Unknown, Why: "not the leader"})
+		o := scheduling.Outcome{ID: e.EffectID(), Result: scheduling.Unknown, Why: "not the leader"}
+		if _, ok := e.(scheduling.Unnominate); ok {
+			o.Result = scheduling.Refused
+		}
+		s.feed.Push(o)
 	}
 }
 

@@ -191,11 +191,9 @@ func (m *Machine) shown(now time.Time, p *model.Pod) *model.Pod {
 	if !ok {
 		return p
 	}
-	was := n.api
 	n.api = p.Nominated
 	switch {
-	case n.node == "" && n.api == "" && (n.phase == told || was != ""),
-		n.phase == told && was == n.node && n.api != n.node: // somebody else knows better
+	case n.phase == told && n.node == "" && n.api == "":
 		m.endNominee(now, p.UID)
 		return p
 	case p.Nominated == n.node:
