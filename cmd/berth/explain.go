@@ -127,7 +127,9 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, 
 	if err != nil {
 		return err
 	}
-	answer := explain.Ask(state, profile, settings.berth.Scheduler.Seed, preemption.Defaults(), pods[i], false)
+	p := settings.berth.Scheduler.Preemption
+	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
+	answer := explain.Ask(state, profile, settings.berth.Scheduler.Seed, options, pods[i], false)
 	if output == "json" {
 		return printJSON(w, answer.JSON)
 	}

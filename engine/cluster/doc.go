@@ -15,6 +15,8 @@
 //   - TakenOnce: what the plan of a pod in flight takes, volumes and the nodes of claims,
 //     counts as taken until it is reported, or the plan is forgotten; that of a pod
 //     ends with the pod's own assumption at the latest.
+//   - HoldsEnd: a hold counts until it is removed or its owner says that its time is
+//     over; what is reserved is a function of holds and pods. See hold.go.
 //   - ForksApart: a fork and its parent never see each other's changes.
 //
 // Index keeps what only the fast path of placement needs: columns, counters by

@@ -35,6 +35,10 @@
 // Preemption asks the rules what a node would be without some of its pods: Trial by the plain
 // path's rules, Lone by the rows of the fast path, for pods to which no other node matters.
 //
+// Holds: nodes that a Hold keeps the pod's owner off are refused first, whatever the
+// profile (avoid.go); room that one reserves counts as a nominated pod's, but not against
+// pods of the same owner (cluster.Ahead).
+//
 // Departures from Kubernetes: a rule that is enabled for Filter but disabled for
 // PreFilter (or for Score but not for PreScore) compiles the pod all the same
 // instead of failing the attempt. Pods with device claims or a scheduling group

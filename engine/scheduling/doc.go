@@ -36,6 +36,10 @@
 // every change that may help it is, but it chooses no other victims until those are gone or
 // late. Pods of lower priority that were nominated there lose that and are tried again.
 //
+// A Hold (hold.go) concerns the waiting pods of its owner, which are tried again when it
+// comes, changes, goes or ends; wake is no later than the next end. Room whose reservation is
+// used up or over is told as that of a pod that left.
+//
 // An effect has an id and gets exactly one Outcome. After an Unknown Bind the
 // assumption stays, and the pod is looked at; one that is found unbound is bound
 // again to the same node, so that a request that is still under way cannot put the

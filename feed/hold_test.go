@@ -1,0 +1,106 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+const oneHold = `{"apiVersion":"berth.dev/v1alpha1","kind":"Hold","metadata":{"name":"%s","namespace":"ns","uid":"%[1]s","resourceVersion":"%d"},"spec":{"type":"Reserve",` +
+	`"owner":{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"u"},"node":"n1","cause":"Rebalance","count":1,"until":"2030-01-01T00:00:00Z",` +
+	`"victim":{"uid":"v","priority":7,"requests":{"cpu":"500m"},"labels":{"app":"web"},"hostPorts":[{"port":80}]}}}`
+
+// holdAPI answers for holds: one in the list, one in the watch; or with an error.
+func holdAPI(t *testing.T, code int) *v1alpha1.Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/apis/berth.dev/v1alpha1/holds" || code != http.StatusOK {
+			w.WriteHeader(max(code, 400))
+			fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":%d}`, code)
+			return
+		}
+		q := r.URL.Query()
+		if q.Get("watch") == "" {
+			fmt.Fprintf(w, `{"apiVersion":"berth.dev/v1alpha1","kind":"HoldList","metadata":{"resourceVersion":"5"},"items":[`+oneHold+`]}`, "first", 5)
+			return
+		}
+		if q.Get("sendInitialEvents") == "true" {
+			w.WriteHeader(http.StatusBadRequest) // no streamed lists
+			return
+		}
+		fmt.Fprintf(w, `{"type":"ADDED","object":`+oneHold+"}\n", "second", 6)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	client, err := v1alpha1.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func TestHoldsAreReadWhereTheyAreServed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		served bool
+		code   int
+		want   string
+	}{
+		"served":     {true, http.StatusOK, "first second"},
+		"not served": {false, http.StatusNotFound, ""},
+		"forbidden":  {true, http.StatusForbidden, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset()
+			if tc.served {
+				client.Resources = []*metav1.APIResourceList{{GroupVersion: v1alpha1.GroupVersion.String(), APIResources: []metav1.APIResource{{Name: v1alpha1.Holds}}}}
+			}
+			f := New(client)
+			f.Holds(holdAPI(t, tc.code))
+			told := make(chan bool, 10)
+			f.Tell(func(kind string, served bool) {
+				if kind == v1alpha1.Holds {
+					told <- served
+				}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			done := make(chan struct{})
+			go func() { f.Run(ctx); close(done) }()
+			<-f.Synced()
+			for served := range told {
+				if served == (tc.code == http.StatusOK) {
+					break // the last word
+				}
+			}
+			var got []string
+			for len(got) < len(strings.Fields(tc.want)) {
+				<-f.Ready()
+				for _, e := range f.Take(nil) {
+					h := e.(scheduling.Upsert).Object.(*model.Hold)
+					if p := h.Phantom; p == nil || p.Spec.Priority != 7 || p.Spec.Requests.MilliCPU != 500 || p.Nominated != "n1" || p.Owner.UID != "u" || len(p.Spec.Ports) != 1 {
+						t.Errorf("the phantom is %+v", h.Phantom)
+					}
+					got = append(got, h.Name)
+				}
+			}
+			if g := strings.Join(got, " "); g != tc.want {
+				t.Errorf("got %q, want %q", g, tc.want)
+			}
+			cancel()
+			<-done
+		})
+	}
+}
