@@ -104,7 +104,7 @@ func (e *Engine) Gate(pod *model.Pod) *decision.Verdict { return e.profile.Gate(
 func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	e.clock++
 	sc := &e.scratch
-	sc.ahead, sc.stored, sc.refused.Counts = sc.ahead[:0], sc.stored[:0], sc.refused.Counts[:0]
+	sc.stored, sc.refused.Counts = sc.stored[:0], sc.refused.Counts[:0]
 	*out = decision.Summary{Counts: out.Counts[:0], Revision: e.state.Revision(), Nodes: e.state.NumNodes()}
 	e.tidyUp()
 	if !e.covers(pod) {
@@ -112,12 +112,12 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 		return
 	}
 	sh := e.shapeOf(pod)
-	ahead := e.state.AnyAhead(pod) || e.state.AnyAvoid(pod)
 	stored := hasVolumes(pod.Spec)
+	ahead := (stored || !sh.lone()) && (e.state.AnyAhead(pod) || e.state.AnyAvoid(pod))
 	switch {
 	case stored && (e.rules.scoresVolumes || ahead || sh.narrowed || pod.Nominated != "" || !e.compileVolumes(pod)):
 		e.plainly(pod, out)
-	case sh.plain || sh.odd() || ahead && !e.simplyAhead(sh, pod):
+	case sh.plain || sh.odd() || ahead:
 		e.plainly(pod, out)
 	case sh.narrowed && pod.Nominated != "":
 		e.plainly(pod, out)
@@ -125,6 +125,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 		e.decideNarrow(sh, pod, out)
 	default:
 		e.enter(sh, pod)
+		e.noteApart(pod)
 		if stored {
 			e.decideStored(sh, pod, out)
 		} else if !e.decideNominated(sh, pod, out) {
@@ -171,9 +172,9 @@ func (e *Engine) decideShape(sh *shape, out *decision.Summary) {
 		return
 	}
 	e.counters.Viewed++
-	moved := e.moveAhead(v)
+	e.seatApart(v)
 	e.conclude(sh, v.buckets, v.fails, v, out)
-	e.moveBack(v, moved)
+	e.seatBack(v)
 }
 
 // conclude walks the buckets and says what came of it.

@@ -1,70 +1,59 @@
 package placement
 
 import (
+	"slices"
+
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
 
 // Pods of at least the pod's priority that are nominated to a node count there,
-// too: the node must fit with them and without. They are few and on few nodes, so
-// views do not know of them; the nodes concerned are judged again at each decision.
+// too: the node must fit with them and without. Where they matter by their requests and
+// ports alone, a view has every node as it is beside them, and looks again when they
+// change. That differs between pods of one shape only on the few nodes that a pod
+// is nominated to itself, that are reserved for its owner, or that it is held off: those are
+// judged for it alone at each decision.
 
-// aheadFail is a node that is out because of the pods that are nominated to it,
-// or for more reasons with them.
-type aheadFail struct {
-	node cluster.NodeID
-	fail fail
+// lone says whether nominated pods can matter to the shape by their requests and
+// ports alone. Otherwise the plain path knows.
+func (sh *shape) lone() bool {
+	return !sh.narrowed && len(sh.hard)+len(sh.affine)+len(sh.anti)+len(sh.against) == 0
 }
 
-// simplyAhead says whether the nominated pods matter by their requests and ports
-// alone, and notes the nodes that are out with them or that the pod is held off.
-// Otherwise the plain path knows.
-func (e *Engine) simplyAhead(sh *shape, pod *model.Pod) bool {
-	sc := &e.scratch
-	sc.ahead = sc.ahead[:0]
-	if sh.narrowed || len(sh.hard)+len(sh.affine)+len(sh.anti)+len(sh.against) > 0 {
-		return false
+// beside judges a node with the pods on it that are nominated to it and ahead: of the
+// pod, or, without one, of any of the shape. It is 0 when there are none. Their
+// anti-affinity does not count: the plain path, as upstream, skips the rule for a pod that no
+// pod there is against.
+func (sh *shape) beside(s *cluster.State, id cluster.NodeID, pod *model.Pod) fail {
+	list := s.Nominated(id)
+	if len(list) == 0 {
+		return 0
 	}
-	sc.nominated = e.state.AppendNominatedNodes(sc.nominated[:0])
-	e.noteAvoided(pod)
-	for _, id := range sc.nominated {
-		if e.noted(id) {
+	n := s.Node(id)
+	pods, used, clashes := int64(len(n.Pods)), n.Used, false
+	for _, p := range list {
+		if pod == nil && p.Spec.Priority < sh.spec.Priority || pod != nil && !cluster.Ahead(p, pod) {
 			continue
 		}
-		if f := e.judgeWith(sh, id, pod); f != 0 {
-			sc.ahead = append(sc.ahead, aheadFail{id, f})
+		pods++
+		if want := &p.Spec.Requests; len(sh.scalars) > 0 {
+			used = plus(&used, want)
+		} else {
+			used.MilliCPU, used.Memory, used.Ephemeral = used.MilliCPU+want.MilliCPU, used.Memory+want.Memory, used.Ephemeral+want.Ephemeral
 		}
+		clashes = clashes || slices.ContainsFunc(sh.ports, func(port model.HostPort) bool { return clash(p.Spec.Ports, &port) })
 	}
-	return true
-}
-
-// judgeWith judges a node with the pods ahead that are nominated to it; 0 when
-// there are none. Their anti-affinity does not count: the plain path, as upstream,
-// skips the rule for a pod that no pod there is against.
-func (e *Engine) judgeWith(sh *shape, id cluster.NodeID, pod *model.Pod) fail {
-	var st site
-	for _, p := range e.state.Nominated(id) {
-		if !cluster.Ahead(p, pod) {
-			continue
-		}
-		if st.node == nil {
-			st = siteOf(e.state.Node(id))
-		}
-		st = *st.with([]*model.Pod{p}, nil)
-	}
-	if st.node == nil {
+	if pods == int64(len(n.Pods)) {
 		return 0
 	}
 	if v := sh.static.Values[id]; v < 0 {
 		return fail(v)
 	}
-	for i := range sh.ports {
-		if clash(st.ports, &sh.ports[i]) {
-			return fail(failPorts)
-		}
+	if clashes || slices.ContainsFunc(sh.ports, func(port model.HostPort) bool { return clash(n.Ports, &port) }) {
+		return fail(failPorts)
 	}
-	return sh.short(int64(len(st.pods)), st.used, st.node)
+	return sh.short(pods, &used, n.Model)
 }
 
 // short is the fit rule on a node with more on it than its row says.
@@ -87,56 +76,92 @@ func (sh *shape) short(pods int64, used *model.Requests, n *model.Node) fail {
 	return f
 }
 
-// judgeAhead is judge, with what simplyAhead has noted.
-func (e *Engine) judgeAhead(sh *shape, id cluster.NodeID) fail {
-	for _, a := range e.scratch.ahead {
-		if a.node == id {
-			return a.fail
+// judgeBeside is judge, beside the nominated pods.
+func (sh *shape) judgeBeside(x *cluster.Index, id cluster.NodeID, pod *model.Pod) fail {
+	if f := sh.beside(x.State(), id, pod); f != 0 {
+		return f
+	}
+	return sh.judge(x, id)
+}
+
+// judgeFor is judge for the pod that is decided about.
+func (e *Engine) judgeFor(sh *shape, id cluster.NodeID) fail {
+	if slices.Contains(e.scratch.avoided, id) {
+		return fail(failAvoid)
+	}
+	return sh.judgeBeside(e.index, id, e.scratch.pod)
+}
+
+// noteApart notes the nodes that are to be judged for the pod alone.
+func (e *Engine) noteApart(pod *model.Pod) {
+	sc := &e.scratch
+	sc.pod, sc.avoided, sc.apart = pod, sc.avoided[:0], sc.apart[:0]
+	note := func(to []cluster.NodeID, node string) []cluster.NodeID {
+		if id, known := e.state.NodeID(node); known && !slices.Contains(to, id) {
+			to = append(to, id)
 		}
+		return to
+	}
+	for _, h := range e.state.HoldsOf(pod.Namespace, pod.Owner.UID) {
+		if h.Type == model.Avoid {
+			sc.avoided = note(sc.avoided, h.Node)
+		}
+		sc.apart = note(sc.apart, h.Node)
+	}
+	if !e.state.AnyNominated() {
+		return
+	}
+	if p := e.state.Pod(pod.UID); p != nil && p.Nominated != "" {
+		sc.apart = note(sc.apart, p.Nominated)
+	}
+}
+
+// markCrowded marks the nodes for which judge alone does not do, for a scan.
+func (e *Engine) markCrowded() {
+	sc := &e.scratch
+	sc.crowded = append(sc.crowded[:0], sc.apart...)
+	sc.crowded = e.state.AppendNominatedNodes(sc.crowded)
+	if len(sc.crowded) > 0 && len(sc.marked) < len(e.index.Rows) {
+		sc.marked = make([]bool, len(e.index.Rows))
+	}
+	for _, id := range sc.crowded {
+		sc.marked[id] = true
+	}
+}
+
+// judgeIn is judge in a scan: beside nominated pods where the node is marked.
+func (e *Engine) judgeIn(sh *shape, id cluster.NodeID, marked bool) fail {
+	if marked {
+		return e.judgeFor(sh, id)
 	}
 	return sh.judge(e.index, id)
 }
 
-// movedSeat is where a view had a node.
-type movedSeat struct {
-	node cluster.NodeID
-	seat seat
-}
-
-// moveAhead seats the nodes that simplyAhead has noted as they are for this
-// decision alone.
-func (e *Engine) moveAhead(v *view) []movedSeat {
-	sc := &e.scratch
-	sc.moved = sc.moved[:0]
-	for _, a := range sc.ahead {
-		old := v.seats[a.node]
-		v.leave(old, v.rank(e.index, a.node))
-		now := v.failOf(a.fail)
-		v.fails[now].nodes++
-		v.seats[a.node] = seatOut | seat(now)
-		sc.moved = append(sc.moved, movedSeat{a.node, old})
+// unmark undoes markCrowded.
+func (e *Engine) unmark() {
+	for _, id := range e.scratch.crowded {
+		e.scratch.marked[id] = false
 	}
-	return sc.moved
 }
 
-// moveBack undoes moveAhead.
-func (e *Engine) moveBack(v *view, moved []movedSeat) {
-	for _, m := range moved {
-		rank := v.rank(e.index, m.node)
-		v.leave(v.seats[m.node], rank)
-		switch {
-		case m.seat&seatOut != 0:
-			v.fails[m.seat&^seatOut].nodes++
-		case m.seat != 0:
-			v.join(m.seat.bucket(), m.seat.points(), rank)
+// seatApart seats the nodes that are to be judged for the pod alone as they are for it.
+func (e *Engine) seatApart(v *view) {
+	ranks, _, _ := e.index.Ranks()
+	for _, id := range e.scratch.apart {
+		if f := e.judgeFor(v.owner, id); f != 0 {
+			v.out(id, ranks[id], f)
+		} else {
+			v.seat(e.index, id, ranks[id])
 		}
-		v.seats[m.node] = m.seat
 	}
 }
 
-func (v *view) rank(x *cluster.Index, id cluster.NodeID) int32 {
-	ranks, _, _ := x.Ranks()
-	return ranks[id]
+// seatBack undoes seatApart.
+func (e *Engine) seatBack(v *view) {
+	ranks, _, _ := e.index.Ranks()
+	for _, id := range e.scratch.apart {
+		v.place(e.index, id, ranks)
+	}
 }
 
 // decideNominated takes the pod's own nominated node if that fits, without a
@@ -146,7 +171,7 @@ func (e *Engine) decideNominated(sh *shape, pod *model.Pod, out *decision.Summar
 		return false
 	}
 	id, known := e.state.NodeID(pod.Nominated)
-	if !known || e.judgeAhead(sh, id) != 0 {
+	if !known || e.judgeFor(sh, id) != 0 {
 		return false
 	}
 	b := &e.scratch.one[0]

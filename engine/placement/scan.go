@@ -28,13 +28,16 @@ func (e *Engine) scan(sh *shape) []bucket {
 	rows, static := x.Rows, sh.static.Values
 	var v, last vector
 	at, varied := int32(-1), sh.varied || sc.imaged
+	e.markCrowded()
+	defer e.unmark()
+	crowded := len(sc.crowded) > 0
 	for i := range rows {
 		id, r := cluster.NodeID(i), &rows[i]
 		if !r.Live {
 			continue
 		}
-		if static[i] < 0 || !sh.roomy(r) || len(sc.ahead) > 0 {
-			if f := e.judgeAhead(sh, id); f != 0 {
+		if beside := crowded && sc.marked[i]; beside || static[i] < 0 || !sh.roomy(r) {
+			if f := e.judgeIn(sh, id, beside); f != 0 {
 				sc.fails = countFail(sc.fails, f, 1)
 				continue
 			}

@@ -117,16 +117,32 @@ func (v *view) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 		v.seats[id] = 0
 		return
 	}
+	if f := sh.beside(x.State(), id, nil); f != 0 {
+		v.out(id, ranks[id], f)
+		return
+	}
 	if sh.static.Values[id] < 0 || !sh.roomy(r) {
 		if f := sh.judge(x, id); f != 0 {
-			if now := seatOut | seat(v.failOf(f)); now != old {
-				v.leave(old, ranks[id])
-				v.fails[now&^seatOut].nodes++
-				v.seats[id] = now
-			}
+			v.out(id, ranks[id], f)
 			return
 		}
 	}
+	v.seat(x, id, ranks[id])
+}
+
+// out puts a node out for a fail.
+func (v *view) out(id cluster.NodeID, rank int32, f fail) {
+	old := v.seats[id]
+	if now := seatOut | seat(v.failOf(f)); now != old {
+		v.leave(old, rank)
+		v.fails[now&^seatOut].nodes++
+		v.seats[id] = now
+	}
+}
+
+// seat puts a node into its bucket.
+func (v *view) seat(x *cluster.Index, id cluster.NodeID, rank int32) {
+	sh, old := v.owner, v.seats[id]
 	var of vector
 	sh.read(id, &of)
 	points := sh.points(x, id)
@@ -137,11 +153,11 @@ func (v *view) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 		}
 		b = old.bucket()
 	}
-	v.leave(old, ranks[id])
+	v.leave(old, rank)
 	if b < 0 {
 		b = v.bucketOf(&of)
 	}
-	v.seats[id] = v.join(b, points, ranks[id])
+	v.seats[id] = v.join(b, points, rank)
 }
 
 // failOf is the index of a fail.

@@ -3,6 +3,7 @@ package placement
 import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
 )
 
 // bucket is the nodes of one vector that are not out by themselves.
@@ -66,21 +67,23 @@ const (
 
 // scratch is room that decisions use again and again.
 type scratch struct {
-	index     bucketIndex
-	buckets   []bucket
-	fails     []failCount
-	stored    []filter         // volume rules
-	storing   *attempt         // whose volume rules they are
-	refused   decision.Summary // by them
-	one       [1]bucket
-	ahead     []aheadFail
-	nominated []cluster.NodeID
-	moved     []movedSeat
-	opened    [][]uint64 // by soft constraint and domain: the clock when it was seen
-	point     uint64     // of the pod, on the circle
-	worth     []int64    // of the shape's images
-	imaged    bool       // some node has one of them
-	sizes     []float64  // of the soft constraints' domains, as weights
+	index   bucketIndex
+	buckets []bucket
+	fails   []failCount
+	stored  []filter         // volume rules
+	storing *attempt         // whose volume rules they are
+	refused decision.Summary // by them
+	one     [1]bucket
+	pod     *model.Pod       // that is decided about
+	avoided []cluster.NodeID // it is held off these
+	apart   []cluster.NodeID // are judged for it alone, the avoided ones among them
+	crowded []cluster.NodeID // marked, in a scan
+	marked  []bool           // by NodeID
+	opened  [][]uint64       // by soft constraint and domain: the clock when it was seen
+	point   uint64           // of the pod, on the circle
+	worth   []int64          // of the shape's images
+	imaged  bool             // some node has one of them
+	sizes   []float64        // of the soft constraints' domains, as weights
 }
 
 // failCount is how many nodes are out for a reason of their own.
