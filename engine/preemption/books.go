@@ -68,22 +68,42 @@ func (b *books) turn(t *stacks, page int32, now *model.Budget) {
 	p := &b.pages[page]
 	old := p.budget
 	p.stale = true
-	if !slices.Equal(old.Disrupted, now.Disrupted) {
+	if moved := differing(old.Disrupted, now.Disrupted); len(moved) > 0 {
 		for id, n := range p.on {
-			if n == 0 {
-				continue
-			}
-			st := &t.of[id]
-			for k := range st.seats {
-				pod := st.seats[k].pod
-				if was, is := budget.Entered(old, pod), budget.Entered(now, pod); was != is && slices.Contains(st.covers[k], page) {
-					p.healthy += healthy(now, pod) - healthy(old, pod)
-					t.dirty.add(cluster.NodeID(id))
-				}
+			if n > 0 {
+				b.moved(t, page, cluster.NodeID(id), now, moved)
 			}
 		}
 	}
 	p.budget = now
+}
+
+// moved takes in that pods on a node got or lost their entries in a budget.
+func (b *books) moved(t *stacks, page int32, id cluster.NodeID, now *model.Budget, names []string) {
+	p, st := &b.pages[page], &t.of[id]
+	for k := range st.seats {
+		if !slices.Contains(st.covers[k], page) || !slices.Contains(names, st.seats[k].pod.Name) {
+			continue
+		}
+		p.healthy += healthy(now, st.seats[k].pod) - healthy(p.budget, st.seats[k].pod)
+		t.dirty.add(id)
+	}
+}
+
+// differing are the names that are in one of two sorted lists alone.
+func differing(a, b []string) []string {
+	var out []string
+	for _, n := range a {
+		if _, both := slices.BinarySearch(b, n); !both {
+			out = append(out, n)
+		}
+	}
+	for _, n := range b {
+		if _, both := slices.BinarySearch(a, n); !both {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 func healthy(b *model.Budget, p *model.Pod) int32 {

@@ -122,7 +122,9 @@ func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *mode
 }
 
 // held says whether a pod's coming or going moves what is held for its owner on other nodes.
-func (pl *Planner) held(p *model.Pod) bool { return len(pl.state.HoldsOf(p.Namespace, p.Owner.UID)) > 0 }
+func (pl *Planner) held(p *model.Pod) bool {
+	return len(pl.state.HoldsOf(p.Namespace, p.Owner.UID)) > 0
+}
 
 // ownSpec is the specification to use for one of another scheduler's, so that equal ones stay equal.
 func (pl *Planner) ownSpec(of, made *model.PodSpec) *model.PodSpec {
