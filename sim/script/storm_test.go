@@ -1,0 +1,63 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/sim"
+)
+
+// storm is a full cluster of 500 nodes and a thousand pods that matter more.
+const storm = `
+option decisions=8 lag=20ms
+node n1..n500 cpu=4
+pod old1..old2000 cpu=1 priority=0 grace=5s stops=2s labels=app=old
+budget old match=app=old maxUnavailable=600
+at 10s pod new1..new1000 cpu=1 priority=10
+at 10.1s kill scheduler for 1s
+at 11.3s kill scheduler for 1s
+at 13s spoil partly preempt times=20
+at 13.1s drop scheduler pods for 2s
+expect at 5m bound 2000
+expect at 5m pending 0
+until 5m
+`
+
+// TestPreemptionStorm: what must hold holds after every step, each victim leaves once,
+// and none leaves for nothing, whatever becomes of the scheduler.
+func TestPreemptionStorm(t *testing.T) {
+	s, err := Parse("storm", storm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := sim.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := s.Run(o)
+	if err != nil || result.Err() != nil {
+		t.Fatal(err, result.Err())
+	}
+	victims, kills := map[string]int{}, 0
+	for _, l := range result.Timeline {
+		switch {
+		case l.What == "preempt":
+			victims[l.On]++
+		case l.What == "kill":
+			kills++
+		}
+	}
+	for name, n := range victims {
+		if n != 1 || !strings.HasPrefix(name, "default/old") {
+			t.Errorf("pod %s was driven out %d times", name, n)
+		}
+	}
+	if len(victims) != 1000 || kills != 2 {
+		t.Errorf("%d victims and %d kills, want 1000 and 2", len(victims), kills)
+	}
+	if err := result.World.Rest(); err != nil {
+		t.Error(err)
+	}
+	fmt.Printf("storm: %d victims, the last at %v; the last pod bound at %v\n", len(victims), result.World.Counts().LastOut, result.World.Counts().LastBound)
+}
