@@ -88,8 +88,8 @@ var claimIndexers = cache.Indexers{
 	},
 }
 
-// Run binds until ctx ends. factory, which is started here, supplies volumes, claims
-// and classes; its informers must not be running yet. An error means that it could
+// Run binds until ctx ends. factory, which is started here if it is not yet, supplies volumes, claims
+// and classes. An error means that it could
 // not start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
 	volumes, claims := factory.Core().V1().PersistentVolumes(), factory.Core().V1().PersistentVolumeClaims()
