@@ -21,7 +21,7 @@ func openbLists(t *testing.T) []string {
 		"--timeline", "none", "-o", "json"}
 }
 
-func simulated(t *testing.T, args ...string) study.Summary {
+func summaryOf(t *testing.T, args ...string) study.Summary {
 	t.Helper()
 	out, err := simulate(t, args...)
 	if err != nil {
@@ -36,7 +36,7 @@ func simulated(t *testing.T, args ...string) study.Summary {
 
 // TestADayOfOpenB replays the day with most arrivals: everybody finds a place at once.
 func TestADayOfOpenB(t *testing.T) {
-	s := simulated(t, openbLists(t)...)
+	s := summaryOf(t, openbLists(t)...)
 	if s.Created < 678 || s.Placed != s.Created || s.Pending != 0 || s.LatencyP99 > 1 {
 		t.Errorf("%d pods made, %d placed, %d pending, p99 %g s: want all of 678 or more placed at once", s.Created, s.Placed, s.Pending, s.LatencyP99)
 	}
@@ -45,7 +45,7 @@ func TestADayOfOpenB(t *testing.T) {
 // TestOpenBOverload: 7,433 whole devices are asked of 6,212. Those who serve come first, and
 // the cluster comes to rest.
 func TestOpenBOverload(t *testing.T) {
-	s := simulated(t, append(openbLists(t), "--openb-fill", "--openb-priorities")...)
+	s := summaryOf(t, append(openbLists(t), "--openb-fill", "--openb-priorities")...)
 	if len(s.Priorities) != 3 || s.Priorities[0].Priority != 1000 || s.Priorities[0].Pending > 10 || s.Priorities[2].Pending < 900 {
 		t.Errorf("by priority: %+v, want LS placed and BE waiting", s.Priorities)
 	}
