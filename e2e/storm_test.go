@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestPreemptionStorm fills all nodes and has as many pods of a higher priority come
+// TestPreemptionStormKill fills all nodes and has as many pods of a higher priority come
 // at once as there is room for. The scheduler is killed in the middle; the next one
 // finishes what it began.
-func TestPreemptionStorm(t *testing.T) {
+func TestPreemptionStormKill(t *testing.T) {
 	nodes := 50
 	if os.Getenv("BERTH_SOAK") != "" {
 		nodes = 500
