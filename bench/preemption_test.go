@@ -27,7 +27,7 @@ func full(n int) *cluster.State {
 			Labels: model.LabelsOf(map[string]string{hostKey: name, zoneKey: string(rune('a' + i%3))})})
 		for k := range 4 {
 			s.UpsertPod(&model.Pod{Namespace: "default", Name: fmt.Sprintf("low-%d-%d", i, k), UID: fmt.Sprintf("low-%d-%d", i, k), NodeName: name,
-				Labels: model.LabelsOf(map[string]string{"app": "low"}), Spec: spec, Phase: model.Running, Ready: true,
+				Labels: model.LabelsOf(map[string]string{"app": fmt.Sprint("low-", r.IntN(8))}), Spec: spec, Phase: model.Running, Ready: true,
 				Started: time.Unix(1767225600+int64(r.IntN(100000)), 0)})
 		}
 	}
@@ -35,13 +35,14 @@ func full(n int) *cluster.State {
 }
 
 // BenchmarkPreemption measures what it takes to find out who must leave, on a full
-// cluster: by the plain path; for equal preemptors; for preemptors of a size each; and for
-// equal ones that are spread over zones.
+// cluster: by the plain path; for equal preemptors; for preemptors of a size each; for equal
+// ones that are spread over zones; and for equal ones with a budget over each eighth of the
+// victims, which is debited each time.
 // The victims leave and the preemptor comes, outside of the measured time. us/op is the plan
 // alone.
 func BenchmarkPreemption(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
-		for _, way := range []string{"plain", "equal", "random sizes", "spread"} {
+		for _, way := range []string{"plain", "equal", "random sizes", "spread", "budgets"} {
 			b.Run(fmt.Sprintf("%s/%d nodes", way, nodes), func(b *testing.B) { preempt(b, nodes, way) })
 		}
 	}
@@ -69,6 +70,12 @@ func preempt(b *testing.B, nodes int, way string) {
 	s := full(nodes)
 	run := &preempting{state: s, profile: p, engine: placement.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
 		gone: make([][]*model.Pod, recent)}
+	for i := range 8 {
+		if way == "budgets" {
+			app := fmt.Sprint("low-", i)
+			s.UpsertBudget(&model.Budget{Namespace: "default", Name: app, Selector: of(app), DisruptionsAllowed: 40, DesiredHealthy: int32(nodes/2 - nodes/10)})
+		}
+	}
 	r := rand.New(rand.NewPCG(1, 1))
 	spec := important(1000, 1<<30)
 	for i := range b.N {
@@ -114,6 +121,11 @@ func (run *preempting) turn(b *testing.B, i int, way string, spec *model.PodSpec
 	plan := run.plan(i%64 == 0, way, pod, &sum)
 	if plan.Tried != decision.Nominated {
 		b.Fatalf("pod %d: %s", i, plan.Tried)
+	}
+	for _, d := range plan.Debits {
+		now := *d.Budget
+		now.Disrupted = d.Paid
+		s.UpsertBudget(&now)
 	}
 	for _, v := range plan.Victims {
 		s.RemovePod(v.UID)

@@ -68,26 +68,39 @@ func (b *books) turn(t *stacks, page int32, now *model.Budget) {
 	p := &b.pages[page]
 	old := p.budget
 	p.stale = true
-	if moved := differing(old.Disrupted, now.Disrupted); len(moved) > 0 {
+	if names := differing(old.Disrupted, now.Disrupted); len(names) > 0 {
+		hashes := make([]uint32, len(names))
+		for i, n := range names {
+			hashes[i] = b.hash(n)
+		}
 		for id, n := range p.on {
 			if n > 0 {
-				b.moved(t, page, cluster.NodeID(id), now, moved)
+				b.moved(t, page, cluster.NodeID(id), now, hashes)
 			}
 		}
 	}
 	p.budget = now
 }
 
-// moved takes in that pods on a node got or lost their entries in a budget.
-func (b *books) moved(t *stacks, page int32, id cluster.NodeID, now *model.Budget, names []string) {
+// moved takes in that pods on a node got or lost their entries in a budget. names are
+// hashes of their names.
+func (b *books) moved(t *stacks, page int32, id cluster.NodeID, now *model.Budget, names []uint32) {
 	p, st := &b.pages[page], &t.of[id]
 	for k := range st.seats {
-		if !slices.Contains(st.covers[k], page) || !slices.Contains(names, st.seats[k].pod.Name) {
+		if !slices.Contains(names, st.seats[k].name) || !slices.Contains(st.covers[k], page) {
 			continue
 		}
 		p.healthy += healthy(now, st.seats[k].pod) - healthy(p.budget, st.seats[k].pod)
 		t.dirty.add(id)
 	}
+}
+
+// hash tells names apart well enough to look at few pods in vain.
+func (b *books) hash(name string) uint32 {
+	if len(b.pages) == 0 {
+		return 0
+	}
+	return uint32(cluster.Hash64(0, name))
 }
 
 // differing are the names that are in one of two sorted lists alone.

@@ -23,6 +23,7 @@ type seat struct {
 	start    int64
 	cpu, mem int64
 	priority int32
+	name     uint32 // a hash of it, where there are budgets
 }
 
 // stacks are those of all nodes, kept up to date by the log of the cluster's index.
@@ -93,7 +94,7 @@ func (t *stacks) look(id cluster.NodeID) {
 	st.seats = slices.Grow(st.seats, len(n.Pods))
 	for _, p := range n.Pods {
 		r := &p.Spec.Requests
-		st.seats = append(st.seats, seat{p, startOf(p), r.MilliCPU, r.Memory, p.Spec.Priority})
+		st.seats = append(st.seats, seat{p, startOf(p), r.MilliCPU, r.Memory, p.Spec.Priority, t.books.hash(p.Name)})
 	}
 	slices.SortFunc(st.seats, func(a, b seat) int {
 		switch { // priority first, before anything is looked up
