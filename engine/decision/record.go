@@ -42,7 +42,10 @@ type Record struct {
 	PreEnqueue *Verdict // when Gated
 	PreFilter  *Verdict // refused all nodes at once; Nodes is empty then
 	// Narrowed: PreFilter limited the search to PreFilterNodes (maybe none).
-	Narrowed       bool
+	Narrowed bool
+	// NarrowedBy names the rules that kube-scheduler says narrowed the search, sorted: the
+	// one that refused the nominated node is among them. Empty: node affinity alone.
+	NarrowedBy     string
 	PreFilterNodes []string
 	// NominatedFirst: the nominated node passed and was taken without looking at
 	// others; Nodes holds only that one.

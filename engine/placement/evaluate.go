@@ -150,6 +150,11 @@ func (a *attempt) search(rec *decision.Record) []*site {
 			return []*site{st}
 		}
 		a.failed = "" // what fails here decides only if it fails among all nodes
+		if rec.Narrowed && own.Rule != decision.NodeAffinity {
+			rules := []string{decision.NodeAffinity.String(), own.Rule.String()}
+			slices.Sort(rules)
+			rec.NarrowedBy = strings.Join(rules, " ")
+		}
 	}
 	var feasible []*site
 	rec.Nodes = make([]decision.NodeRecord, 0, len(a.sites))

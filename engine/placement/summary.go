@@ -34,6 +34,8 @@ func summarize(rec *decision.Record, nodes int, out *decision.Summary) {
 			if n.Name == rec.Choice {
 				out.Total = n.Total
 			}
+		case rec.Outcome == decision.Infeasible && n.Verdict.Rule == decision.PreFilterResult && rec.NarrowedBy != "":
+			tell(out, n.Verdict.Rule, n.Verdict.Code, decision.WhyText, rec.NarrowedBy, 1)
 		case rec.Outcome == decision.Infeasible && len(n.Verdict.Reasons) == 0:
 			tell(out, n.Verdict.Rule, n.Verdict.Code, decision.NoReason, "", 1)
 		case rec.Outcome == decision.Infeasible:
