@@ -3,6 +3,7 @@ package scheduling
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -36,27 +37,36 @@ func TestFuzzNoWakeIsMissed(t *testing.T) {
 	t.Logf("soak: %d events, %d times a pod slept, none should have been woken", events, asleep)
 }
 
-// act lets one random thing happen.
+// act lets a random thing happen, or several that are seen by and by.
 func (s *sleepers) act() {
+	events := []Event{s.thing()}
+	for s.slow && s.one(2) {
+		events = append(events, s.thing())
+	}
+	s.step(slices.DeleteFunc(events, func(e Event) bool { return e == nil })...)
+}
+
+// thing is one random thing that happens; nil is nothing.
+func (s *sleepers) thing() Event {
 	var e Event
 	switch s.IntN(16) {
 	case 0, 1, 2, 3:
 		e = s.newPod()
 	case 4, 5:
 		if len(s.pods) == 0 {
-			return
+			return nil
 		}
 		s.what = "a pod goes"
 		e = s.remove(s.pods[s.IntN(len(s.pods))].UID)
 	case 6:
 		if len(s.dying) == 0 {
-			return
+			return nil
 		}
 		s.what = "a victim dies"
 		e = s.remove(s.dying[s.IntN(len(s.dying))])
 	case 7, 8:
 		if len(s.pods) == 0 {
-			return
+			return nil
 		}
 		e = s.changePod(s.pods[s.IntN(len(s.pods))].UID)
 	case 9, 10, 11:
@@ -80,7 +90,7 @@ func (s *sleepers) act() {
 		}
 		s.what = fmt.Sprintf("%T %T", e, o)
 	}
-	s.step(e)
+	return e
 }
 
 func (s *sleepers) newPod() Event {

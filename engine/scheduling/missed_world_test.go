@@ -18,26 +18,27 @@ import (
 // every event, whether he should.
 type sleepers struct {
 	draft
-	t       *testing.T
-	name    string
-	m       *Machine
-	p       *placement.Profile
-	now     time.Time
-	nodes   int
-	pods    []*model.Pod // as the API has them
-	specs   []*model.PodSpec
-	dying   []string // uids of victims that are not gone yet
-	serial  int
-	events  int
-	asleep  int // pods that were found asleep, over all events
-	what    string
-	effects []string
+	t      *testing.T
+	name   string
+	m      *Machine
+	p      *placement.Profile
+	now    time.Time
+	nodes  int
+	pods   []*model.Pod // as the API has them
+	specs  []*model.PodSpec
+	dying  []string // uids of victims that are not gone yet
+	serial int
+	events int
+	asleep int // pods that were found asleep, over all events
+	what   string
+	slow   bool // events and decisions take turns
 }
 
 func newSleepers(t *testing.T, seed uint64) *sleepers {
 	s := &sleepers{draft: draft{rand.New(rand.NewPCG(seed, 11))}, t: t, name: fmt.Sprint("seed ", seed), now: time.Unix(1000, 0)}
 	c := placement.DefaultConfig()
 	c.Preemption = !s.one(3)
+	s.slow = s.one(2)
 	if s.one(3) {
 		c.Spread = placement.SpreadArgs{Defaults: []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true}}}
 	}
@@ -66,16 +67,25 @@ func newSleepers(t *testing.T, seed uint64) *sleepers {
 	return s
 }
 
-// step lets events happen, and everything that follows from them.
+// step lets events happen, and everything that follows from them. What follows from one
+// decision may be seen only after the next ones.
 func (s *sleepers) step(events ...Event) {
-	for range 200 {
-		effects, _ := s.m.Step(s.now, events, 1000)
+	for range 5000 {
+		n := len(events)
+		if s.slow && n > 0 {
+			n = s.IntN(n + 1)
+		}
+		limit := 1000
+		if s.slow {
+			limit = s.IntN(3)
+		}
+		effects, _ := s.m.Step(s.now, events[:n], limit)
 		s.now = s.now.Add(12 * time.Second)
+		events = slices.Clone(events[n:])
 		d := s.m.Depths()
-		if len(effects) == 0 && d.Active+d.Backoff == 0 {
+		if len(effects)+len(events) == 0 && d.Active+d.Backoff == 0 {
 			return
 		}
-		events = nil
 		for _, e := range effects {
 			events = append(events, s.carryOut(e)...)
 		}
