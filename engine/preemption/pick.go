@@ -113,12 +113,30 @@ func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *mode
 	if !ok || preemptor.Nominated != "" || pl.held(preemptor) || pl.held(victim) {
 		return movable(pl.state, pl.profile, preemptor, pl.state.Node(id).Model.Name, victim)
 	}
-	var s decision.Summary
-	pl.engine.Decide(stand, &s)
-	if s.Feasible > 0 && pl.lean.try(needsOf(l, stand), stand, id).kind == notNeeded {
-		s.Feasible--
+	feasible := pl.feasible(l, stand)
+	if feasible > 0 && pl.lean.try(needsOf(l, stand), stand, id).kind == notNeeded {
+		feasible--
 	}
-	return s.Feasible > 0
+	return feasible > 0
+}
+
+// asked is how many nodes took a pod of a kind in this plan: equal candidates tend to
+// have equal victims.
+type asked struct {
+	key      key
+	clock    uint64
+	feasible int
+}
+
+func (pl *Planner) feasible(l placement.Lone, pod *model.Pod) int {
+	k := key{l, pod.Owner.UID}
+	if pl.asked.key != k || pl.asked.clock != pl.clock {
+		s := decision.Summary{Counts: pl.rows}
+		pl.engine.Decide(pod, &s)
+		pl.rows = s.Counts[:0]
+		pl.asked = asked{k, pl.clock, s.Feasible}
+	}
+	return pl.asked.feasible
 }
 
 // held says whether a pod's coming or going moves what is held for its owner on other nodes.

@@ -30,6 +30,8 @@ type Planner struct {
 	room    int            // bytes that columns may take
 	ties    []cluster.NodeID
 	specs   map[*model.PodSpec]*model.PodSpec // as the profile's own
+	asked   asked
+	rows    []decision.Count // scratch
 	counts  Counters
 }
 
