@@ -33,6 +33,9 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		return
 	}
 	if a, ok := m.byPod[p.UID]; ok {
+		if is := m.state.Pod(p.UID); counted(old) { // it takes room already, as it is now
+			m.changed(now, delta(podChange(old, is), old, is))
+		}
 		m.upsertAttempted(now, a, p)
 		return
 	}
