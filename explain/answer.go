@@ -29,9 +29,8 @@ type Answer struct {
 }
 
 // Ask works out the answer. A bound pod is judged as if it were not bound, and the state is
-// without it afterwards; nothing else of the state changes. With brief nobody looks
-// for victims and remedies.
-func Ask(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Options, pod *model.Pod, brief bool) *Answer {
+// without it afterwards; nothing else of the state changes.
+func Ask(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Options, pod *model.Pod) *Answer {
 	a := &Answer{Pod: pod, Node: pod.NodeName}
 	if pod.NodeName != "" {
 		s.RemovePod(pod.UID)
@@ -42,7 +41,7 @@ func Ask(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Optio
 		a.Nominated, a.Leaving = pod.Nominated, leaving(s.Node(id).Pods, pod)
 	}
 	a.Record = placement.Evaluate(s, p, seed, a.Pod)
-	if brief || a.Node != "" {
+	if a.Node != "" {
 		return a
 	}
 	switch a.Record.Outcome {

@@ -42,7 +42,7 @@ func ask(t *testing.T, p *model.Pod, objects ...any) *Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Ask(s, profile, 1, preemption.Defaults(), p, false)
+	return Ask(s, profile, 1, preemption.Defaults(), p)
 }
 
 func answerText(t *testing.T, a *Answer) string {

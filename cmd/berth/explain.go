@@ -129,7 +129,7 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, 
 	}
 	p := settings.berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
-	answer := explain.Ask(state, profile, settings.berth.Scheduler.Seed, options, pods[i], false)
+	answer := explain.Ask(state, profile, settings.berth.Scheduler.Seed, options, pods[i])
 	if output == "json" {
 		return printJSON(w, answer.JSON)
 	}

@@ -13,6 +13,7 @@ func people() []*rbacv1.ClusterRole {
 		contributing(clusterRole("system:aggregate-to-admin", adminRules()...), "admin"),
 		contributing(clusterRole("system:aggregate-to-edit", editRules()...), "edit"),
 		contributing(clusterRole("system:aggregate-to-view", viewRules()...), "view"),
+		contributing(clusterRole("system:berth:aggregate-to-view", allow(read, berthGroup, "holds")), "view"),
 	}
 }
 
