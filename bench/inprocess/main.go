@@ -14,8 +14,18 @@ import (
 func main() {
 	enough := flag.Duration("enough", 2*time.Second, "CPU time after which the work is not done again")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of all runs")
+	allocs := flag.String("memprofile", "", "file for a profile of every allocation; it slows everything down")
 	inShell := flag.Bool("shell", false, "with the real feed and actuator around the machine, on an API in memory")
 	flag.Parse()
+	if *allocs != "" {
+		runtime.MemProfileRate = 1
+		defer func() {
+			if f, err := os.Create(*allocs); err == nil {
+				_ = pprof.Lookup("allocs").WriteTo(f, 0)
+				f.Close()
+			}
+		}()
+	}
 	do := once
 	if *inShell {
 		do = onceInShell
