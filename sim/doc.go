@@ -8,7 +8,7 @@
 //	  scheduler    engine/scheduling; effects become requests with latency and faults
 //	  agents       engine/podlife, one life a pod; containers run as annotations say
 //	  disruption   the status of budgets
-//	  owners       as many pods as a ReplicaSet wants
+//	  owners       pods in place of those that leave
 //	  volumes      claims whose volume was chosen get bound
 //	  audit        what must always hold
 //

@@ -32,6 +32,8 @@ type Options struct {
 	Audit bool
 	// Tell is given the timeline; may be nil.
 	Tell func(Line)
+	// Stop is asked now and then whether to end at once; may be nil.
+	Stop func() bool
 	// Record is given what the scheduler's machine was fed and what it answered;
 	// may be nil. What it is given is valid during the call.
 	Record func(*Step)
@@ -130,7 +132,8 @@ func (w *World) Run(until time.Duration) error {
 	end := w.start.Add(until)
 	for w.Next(end) {
 	}
-	if w.audit.broken == nil && w.now.Before(end) {
+	done := len(w.queue) == 0 || w.queue[0].at.After(end)
+	if w.audit.broken == nil && done && w.now.Before(end) {
 		w.now = end
 	}
 	return w.Violation()
@@ -140,6 +143,9 @@ func (w *World) Run(until time.Duration) error {
 // or what must hold does not.
 func (w *World) Next(end time.Time) bool {
 	if w.audit.broken != nil || len(w.queue) == 0 || w.queue[0].at.After(end) {
+		return false
+	}
+	if w.steps%1024 == 1023 && w.o.Stop != nil && w.o.Stop() {
 		return false
 	}
 	e, ok := heap.Pop(&w.queue).(event)

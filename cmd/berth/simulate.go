@@ -84,6 +84,7 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	s.Options.Stop = func() bool { return cmd.Context() != nil && cmd.Context().Err() != nil }
 	return f.simulate(cmd.OutOrStdout(), s)
 }
 

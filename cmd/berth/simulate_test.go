@@ -48,6 +48,8 @@ func TestSimulateRefuses(t *testing.T) {
 		"until":              {[]string{"-f", dump, "--until", "-1s"}, "--until -1s: must be positive"},
 		"lag":                {[]string{"-f", dump, "--lag", "-1s"}, "must not be negative"},
 		"no dump":            {[]string{"-f", "nothing.yaml"}, "nothing.yaml"},
+		"given twice":        {[]string{"-f", dump, "-f", dump}, "nodes n1: given twice"},
+		"no name":            {[]string{"-f", write(t, "x.yaml", "apiVersion: v1\nkind: Node\n")}, "metadata.name: empty"},
 		"no scenario":        {[]string{"--scenario", "nothing.txt"}, "nothing.txt"},
 		"bad scenario":       {[]string{"--scenario", write(t, "s.txt", "node n1\npod\n")}, "s.txt:2: pod: the name of the pod is missing"},
 		"scenario too long":  {[]string{"--scenario", write(t, "l.txt", "until 1h\n"), "--until", "1m"}, "goes on until 1h"},

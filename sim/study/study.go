@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/script"
@@ -42,6 +43,9 @@ func (s *Study) Run() (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Options.Stop != nil && s.Options.Stop() {
+		return nil, fmt.Errorf("interrupted near %v of %v of virtual time", result.World.Elapsed().Round(time.Second), s.Until)
+	}
 	violation := result.Violation
 	if violation == nil && s.Rest {
 		result.World.Calm()
@@ -63,7 +67,12 @@ func (s *Study) prepare(w *sim.World, out *Summary) error {
 		if p, ok := o.(*corev1.Pod); ok {
 			w.Admit(p)
 		}
-		if err := w.API().Create(o); err != nil {
+		if o.GetName() == "" {
+			return fmt.Errorf("an object of %s: metadata.name: empty: every object of a cluster has a name", store.KindOf(o))
+		}
+		if err := w.API().Create(o); apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("%s %s: given twice: name each object once, in one of the files", store.KindOf(o), store.Key(o.GetNamespace(), o.GetName()))
+		} else if err != nil {
 			return fmt.Errorf("%s %s: %w", store.KindOf(o), store.Key(o.GetNamespace(), o.GetName()), err)
 		}
 	}
