@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/berthproject/berth/api/v1alpha1"
@@ -31,8 +32,11 @@ func ValidateHold(h *v1alpha1.Hold) field.ErrorList {
 	errs := objectMeta(&h.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, oneOf(s.Type, path.Child("type"), v1alpha1.Reserve, v1alpha1.Avoid)...)
 	for _, f := range []struct{ name, value string }{{"apiVersion", s.Owner.APIVersion}, {"kind", s.Owner.Kind}, {"name", s.Owner.Name}, {"uid", string(s.Owner.UID)}} {
-		if f.value == "" {
+		switch {
+		case f.value == "":
 			errs = append(errs, field.Required(path.Child("owner", f.name), ""))
+		case len(f.value) > validation.DNS1123SubdomainMaxLength:
+			errs = append(errs, field.TooLong(path.Child("owner", f.name), f.value, validation.DNS1123SubdomainMaxLength))
 		}
 	}
 	if s.Node == "" {
