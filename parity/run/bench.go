@@ -82,7 +82,7 @@ func (b *bench) sides(names ...string) ([]side, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands := map[string][]string{kube: {peer}, berth: {own}, shell: {own, "-shell"}}
+	commands := map[string][]string{kube: {peer}, berth: {own, "-enough", "1s"}, shell: {own, "-enough", "1s", "-shell"}}
 	var sides []side
 	for _, name := range names {
 		sides = append(sides, side{name, commands[name]})
@@ -105,14 +105,14 @@ func (b *bench) do(s side, file string) (*work.Result, error) {
 	return r, nil
 }
 
-// alternate lets all sides do the work, in turn, as often as there are rounds.
-func (b *bench) alternate(sides []side, w *work.Work) (results map[string][]*work.Result, err error) {
+// alternate lets all sides do the work, in turn, so many times.
+func (b *bench) alternate(sides []side, w *work.Work, rounds int) (results map[string][]*work.Result, err error) {
 	file := filepath.Join(b.dir, "work.json")
 	if err := w.Write(file); err != nil {
 		return nil, err
 	}
 	results = map[string][]*work.Result{}
-	for range b.o.rounds {
+	for range rounds {
 		for _, s := range sides {
 			r, err := b.do(s, file)
 			if err != nil {

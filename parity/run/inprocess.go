@@ -69,7 +69,7 @@ func (b *bench) row(sides []side, s work.Shape, percentage int32, v *verdicts) e
 	if b.o.keep != "" {
 		return w.Write(filepath.Join(b.o.keep, fmt.Sprintf("%s-%s.json", strings.NewReplacer(" ", "-", ",", "").Replace(s.Name), looked)))
 	}
-	results, err := b.alternate(sides, w)
+	results, err := b.alternate(sides, w, b.o.rounds)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (b *bench) memory() error {
 		placed, arriving = 900, 100
 	}
 	w := work.Full(b.o.nodes, placed, arriving)
-	results, err := b.alternate(sides, w)
+	results, err := b.alternate(sides, w, b.o.rounds)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (b *bench) openB() error {
 	if err != nil {
 		return err
 	}
-	results, err := b.alternate(sides, w)
+	results, err := b.alternate(sides, w, 1) // it takes kube-scheduler minutes
 	if err != nil {
 		return err
 	}
