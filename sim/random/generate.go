@@ -21,7 +21,11 @@ func Generate(seed int64, n int) string {
 	g := &generator{r: rand.New(rand.NewSource(seed))}
 	g.small, g.rules = g.chance(3), !g.chance(3)
 	g.options(seed)
-	for range 1 + g.r.Intn(6) {
+	nodes := 1 + g.r.Intn(6)
+	if g.chance(15) {
+		nodes = 10 + g.r.Intn(25)
+	}
+	for range nodes {
 		g.node()
 	}
 	g.surroundings()
@@ -54,8 +58,8 @@ func (g *generator) add(at, format string, args ...any) {
 
 func (g *generator) options(seed int64) {
 	faults := g.pick("0", "0", "0.05", "0.3")
-	g.add("", "option seed=%d ties=%d faults=%s delays=%s repeats=%s maxdelay=%s lag=%s victims=90s decisions=1 rest", seed, seed%7, faults,
-		g.pick("0", "0.1", "0.5"), g.pick("0", "0.1"), g.pick("100ms", "2s"), g.pick("1ms", "5ms", "300ms"))
+	g.add("", "option seed=%d ties=%d faults=%s delays=%s repeats=%s maxdelay=%s lag=%s victims=90s decisions=%s rest", seed, seed%7, faults,
+		g.pick("0", "0.1", "0.5"), g.pick("0", "0.1"), g.pick("100ms", "2s"), g.pick("1ms", "5ms", "300ms"), g.pick("1", "1", "1", "64"))
 }
 
 // surroundings are what pods refer to.
