@@ -24,6 +24,8 @@ type Answer struct {
 	// Preemption is what looking for victims would come to; nil for a pod that fits,
 	// is bound or is held back.
 	Preemption *decision.Preemption
+	// Extenders says that the scheduler asks extenders about the pod, too, as nobody did here.
+	Extenders bool
 	// Remedies are for a pod that waits and fits nowhere; nil otherwise.
 	Remedies *remedy.Result
 }

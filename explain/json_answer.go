@@ -12,6 +12,7 @@ type answerView struct {
 	*recordView
 	Nominated  string          `json:"nominatedNode,omitempty"`
 	Leaving    []string        `json:"waitsForVictims,omitempty"`
+	Extenders  bool            `json:"extendersNotAsked,omitempty"`
 	Wakes      []wakeView      `json:"wakes,omitempty"`
 	Preemption *preemptionView `json:"preemption,omitempty"`
 	Remedies   []remedyView    `json:"remedies,omitempty"` // cheapest first

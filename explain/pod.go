@@ -21,6 +21,9 @@ func (a *Answer) Text(w io.Writer, all bool) error {
 	}
 	b.WriteString("\n")
 	b.WriteString(headline(rec) + "\n")
+	if a.Extenders {
+		b.WriteString("extenders have a say about it, too; they were not asked\n")
+	}
 	nomination(&b, a)
 	rejections(&b, rec.Nodes, all)
 	if a.Node == "" && (rec.Outcome == decision.Infeasible || rec.Outcome == decision.Gated) {

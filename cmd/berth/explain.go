@@ -130,6 +130,7 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, 
 	p := settings.berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	answer := explain.Ask(state, profile, settings.berth.Scheduler.Seed, options, pods[i])
+	answer.Extenders = settings.scheduler.Extenders.Asked(pods[i])
 	if output == "json" {
 		return printJSON(w, answer.JSON)
 	}
