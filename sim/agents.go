@@ -34,7 +34,7 @@ type agentPod struct {
 const retryDelay = 500 * time.Millisecond
 
 func newAgents(w *World) *agents {
-	a := &agents{w: w, down: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, known: map[types.UID]bool{}}}
+	a := &agents{w: w, down: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}}}
 	a.processes.report = func(uid types.UID, e podlife.Event) {
 		if p := a.pods[uid]; p != nil {
 			a.step(p, e)

@@ -29,7 +29,8 @@ const (
 type processes struct {
 	w       *World
 	report  func(types.UID, podlife.Event)
-	running map[process]int // which start this is
+	running map[process]int   // which start this is
+	ended   map[process]int32 // the code of the last one that has
 	known   map[types.UID]bool
 	starts  int
 }
@@ -68,8 +69,10 @@ func (r *processes) resume(pod *corev1.Pod, container string) {
 		r.run(pod, container)
 		return
 	}
-	if _, ok := r.running[process{pod.UID, container}]; !ok {
-		r.w.after(0, func() { r.report(pod.UID, podlife.Exited{Container: container, Code: codeKill}) })
+	id := process{pod.UID, container}
+	if _, ok := r.running[id]; !ok {
+		code := r.ended[id]
+		r.w.after(0, func() { r.report(pod.UID, podlife.Exited{Container: container, Code: code}) })
 	}
 }
 
@@ -94,17 +97,22 @@ func (r *processes) later(id process, run int, d time.Duration, code int32) {
 			return
 		}
 		delete(r.running, id)
+		r.ended[id] = code
 		r.report(id.pod, podlife.Exited{Container: id.container, Code: code})
 	})
 }
 
 // forget drops what still runs of a pod.
 func (r *processes) forget(pod *corev1.Pod) {
+	drop := func(container string) {
+		delete(r.running, process{pod.UID, container})
+		delete(r.ended, process{pod.UID, container})
+	}
 	for i := range pod.Spec.InitContainers {
-		delete(r.running, process{pod.UID, pod.Spec.InitContainers[i].Name})
+		drop(pod.Spec.InitContainers[i].Name)
 	}
 	for i := range pod.Spec.Containers {
-		delete(r.running, process{pod.UID, pod.Spec.Containers[i].Name})
+		drop(pod.Spec.Containers[i].Name)
 	}
 }
 
