@@ -57,7 +57,7 @@ func (b *bench) endToEnd() error {
 			}
 		}
 	}
-	v.print()
+	v.print(b.o)
 	return nil
 }
 

@@ -28,6 +28,6 @@ func (b *bench) memory() error {
 	var v verdicts
 	share := ratio(o, k, peak).mid
 	v.add(fmt.Sprintf("memory: %s of kube-scheduler's, aim a third", short(share)), share <= 1.0/3)
-	v.print()
+	v.print(b.o)
 	return nil
 }

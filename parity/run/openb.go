@@ -67,7 +67,7 @@ func (b *bench) openB() error {
 	var v verdicts
 	owed := over(results[berth], rows[9].of).high
 	v.add(fmt.Sprintf("openb: %.0f LS pods wait that could be placed, aim 0", owed), owed == 0)
-	v.print()
+	v.print(b.o)
 	return nil
 }
 
