@@ -101,9 +101,10 @@ func (a *Actuator) debitOne(ctx context.Context, d decision.Debit, victims []*mo
 }
 
 // book divides the victims that have no entry yet into those that the budget
-// allows and the others.
+// allows and the others. Who was to overrule it takes what it still allows: somebody else
+// counted on that, and is refused then.
 func book(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod, got *debited, left int32) {
-	for _, name := range unbooked(b, d.Paid, victims) {
+	for _, name := range append(unbooked(b, d.Paid, victims), unbooked(b, d.Overruled, victims)...) {
 		if left > 0 {
 			left--
 			got.paid = append(got.paid, name)
@@ -111,7 +112,6 @@ func book(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Po
 			got.overruled = append(got.overruled, name)
 		}
 	}
-	got.overruled = append(got.overruled, unbooked(b, d.Overruled, victims)...)
 }
 
 // unbooked are the names without an entry. One that is older than the pod is a namesake's.

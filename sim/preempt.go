@@ -90,7 +90,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 		if len(entries) == len(b.Status.DisruptedPods) {
 			return store.ErrNothing
 		}
-		due = due[:min(len(due), allowed)]
+		due = t.names[:min(len(t.names), allowed)] // who overrules takes what there still is
 		t.paid = int32(len(due))
 		r.taken = append(r.taken, t)
 		b.Status.DisruptionsAllowed -= t.paid

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/queue"
 )
@@ -127,6 +130,8 @@ func (m *Machine) overdue(now time.Time, n *nominee) {
 	switch {
 	case n.id != 0:
 		m.nominated(now, n, Outcome{Result: Unknown})
+	case n.phase == tellAgain && m.overdrawn(n):
+		m.refused(now, n, Outcome{Result: Refused, Why: "a disruption budget does not allow it any more"})
 	case n.phase == tellAgain:
 		m.tell(now, n)
 	case n.phase == planAgain:
@@ -134,6 +139,27 @@ func (m *Machine) overdue(now time.Time, n *nominee) {
 	case n.phase == told && n.node != "":
 		m.giveUp(now, n)
 	}
+}
+
+// overdrawn says whether a budget does not allow any more what a Preempt that had no answer
+// was to pay for: with its victims gone, too few pods would be healthy.
+func (m *Machine) overdrawn(n *nominee) bool {
+	e, ok := n.effect.(Preempt)
+	if !ok || displace.Preemption.Policy().Overrules(e.Number) {
+		return false
+	}
+	return slices.ContainsFunc(e.Plan.Debits, func(d decision.Debit) bool {
+		budgets := m.state.Budgets(d.Budget.Namespace)
+		i := slices.IndexFunc(budgets, func(b *model.Budget) bool { return b.Name == d.Budget.Name })
+		if i < 0 || len(d.Paid) == 0 {
+			return false
+		}
+		var healthy int32 // the victims are marked, and not counted
+		for _, id := range m.state.NodeIDs() {
+			healthy += budget.Ledger.CountHealthy(budgets[i], m.state.Node(id).Pods)
+		}
+		return healthy < budgets[i].DesiredHealthy
+	})
 }
 
 // giveUp takes the nomination back when its victims do not die, so that the pod
