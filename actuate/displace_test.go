@@ -193,3 +193,18 @@ func TestUnnominateRemovesTheNomination(t *testing.T) {
 		t.Errorf("of a pod that is gone: %+v", o)
 	}
 }
+
+// Somebody else counts on what a budget still allows: they are refused then, and not both
+// let through.
+func TestWhoOverrulesTakesWhatIsAllowedStill(t *testing.T) {
+	a, client := rig(nil, stored("u1", ""), low("a"), low("b"), allowing("x", 1))
+	e := driveOut([]string{"a", "b"}, nil, "x")
+	e.Plan.Debits[0].Overruled = []string{"a", "b"}
+	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
+		t.Fatalf("outcome %+v", o)
+	}
+	b, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
+	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 2 {
+		t.Errorf("the budget's status is %+v", b.Status)
+	}
+}
