@@ -45,7 +45,6 @@ func TestSimulationsSoak(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("soak: %d simulations of %d events, %d failures", done.Load(), events, failures.Load())
 	fmt.Printf("soak: %d simulations of %d events, %d failures\n", done.Load(), events, failures.Load())
 }
 
