@@ -38,7 +38,7 @@ func (f *findings) print() error {
 }
 
 // waiting are the pods that are not yet what they must become.
-func (c *cluster) waiting(ctx context.Context, first bool) ([]string, error) {
+func (c *cluster) waiting(ctx context.Context) ([]string, error) {
 	pods, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func run(ctx context.Context, module string, patience time.Duration) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("kube-apiserver %s (module k8s.io/kubernetes v1.36.3) at %s\n", version.GitVersion, c.address)
+	fmt.Printf("kube-apiserver %s at %s\n", version.GitVersion, c.address)
 	deployed, err := c.deploy(ctx, filepath.Join(module, "deploy", "scheduler.yaml"))
 	if err != nil {
 		return err
@@ -75,6 +75,9 @@ func run(ctx context.Context, module string, patience time.Duration) error {
 	if err := c.check(ctx, found, played); err != nil {
 		return err
 	}
+	if err := c.booked(ctx, found, played); err != nil {
+		return err
+	}
 	explained(ctx, found, berth, admin, c.authority.file("config.yaml"))
 	if p.Says("forbidden") || p.Ended() {
 		found.fault("the scheduler said: %s", p.Tail())
@@ -95,17 +98,23 @@ func (c *cluster) fill(ctx context.Context, patience time.Duration) error {
 				}
 			}
 		}
-		if err := c.settle(ctx, first, patience); err != nil {
+		if err := c.settle(ctx, patience); err != nil {
+			return err
+		}
+		if !first {
+			break
+		}
+		if err := c.protect(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settle waits for the pods of the first groups, or of all.
-func (c *cluster) settle(ctx context.Context, first bool, patience time.Duration) error {
+// settle waits for all pods that are there.
+func (c *cluster) settle(ctx context.Context, patience time.Duration) error {
 	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
-		waiting, err := c.waiting(ctx, first)
+		waiting, err := c.waiting(ctx)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}

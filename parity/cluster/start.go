@@ -45,7 +45,7 @@ func up(ctx context.Context, dir string) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	apiserver, err := process.Build(ctx, ".", "k8s.io/kubernetes/cmd/kube-apiserver", "kube-apiserver")
+	apiserver, err := process.Build(ctx, ".", "k8s.io/kubernetes/cmd/kube-apiserver", "kube-apiserver", process.Kube)
 	if err != nil {
 		return nil, err
 	}

@@ -99,14 +99,17 @@ func Bin() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
+// Kube are linker flags for Kubernetes' commands: what they say their version is.
+const Kube = "-X k8s.io/component-base/version.gitVersion=v1.36.3"
+
 // Build makes a command of a package, as seen from a module's folder, and returns where it is.
-func Build(ctx context.Context, module, pkg, name string) (string, error) {
+func Build(ctx context.Context, module, pkg, name string, flags ...string) (string, error) {
 	bin, err := Bin()
 	if err != nil {
 		return "", err
 	}
 	to := filepath.Join(bin, name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", to, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w "+strings.Join(flags, " "), "-o", to, pkg)
 	cmd.Dir, cmd.Env = module, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)

@@ -32,7 +32,7 @@ func (a *arrival) speed() float64 { return float64(a.pods) / a.seconds }
 func (b *bench) endToEnd() error {
 	commands := map[string]string{}
 	var err error
-	if commands[kube], err = process.Build(b.ctx, ".", "k8s.io/kubernetes/cmd/kube-scheduler", "kube-scheduler"); err != nil {
+	if commands[kube], err = process.Build(b.ctx, ".", "k8s.io/kubernetes/cmd/kube-scheduler", "kube-scheduler", process.Kube); err != nil {
 		return err
 	}
 	if commands[berth], err = process.Build(b.ctx, b.o.berth, "./cmd/berth", "berth"); err != nil {

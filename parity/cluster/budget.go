@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// The budget of the low pods allows as many to leave as there are preemptors.
+const (
+	budget = "low"
+	stay   = fullNodes*victims - 30
+)
+
+// protect makes the low pods run, and a budget over them with a status as its
+// controller would write it.
+func (c *cluster) protect(ctx context.Context) error {
+	pods, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=low"})
+	if err != nil {
+		return err
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		p.Status.Phase = corev1.PodRunning
+		p.Status.StartTime = new(metav1.Now())
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+		if _, err := c.client.CoreV1().Pods("default").UpdateStatus(ctx, p, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	budgets := c.client.PolicyV1().PodDisruptionBudgets("default")
+	b, err := budgets.Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: meta(budget),
+		Spec: policyv1.PodDisruptionBudgetSpec{Selector: of("low"), MinAvailable: new(intstr.FromInt32(stay))}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	all := int32(len(pods.Items))
+	b.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: b.Generation, ExpectedPods: all, CurrentHealthy: all, DesiredHealthy: stay, DisruptionsAllowed: all - stay}
+	_, err = budgets.UpdateStatus(ctx, b, metav1.UpdateOptions{})
+	return err
+}
+
+// booked holds the budget to have been debited for each victim. Its controller, which
+// would take the entries out again, is not there.
+func (c *cluster) booked(ctx context.Context, f *findings, played *player) error {
+	b, err := c.client.PolicyV1().PodDisruptionBudgets("default").Get(ctx, budget, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	for name := range played.deleted {
+		if _, ok := b.Status.DisruptedPods[name]; !ok {
+			f.fault("budget %s: its status does not book the victim %s", budget, name)
+		}
+	}
+	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != len(played.deleted) {
+		f.fault("budget %s: allows %d more and books %d, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(played.deleted))
+	}
+	return nil
+}
