@@ -8,6 +8,7 @@ import (
 
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // pod is a pod of one of our nodes. Only the loop touches it.
@@ -65,18 +66,18 @@ func (a *Agent) claimsBound(uid types.UID) {
 func (a *Agent) admit(object *corev1.Pod) *pod {
 	n := a.nodes[object.Spec.NodeName]
 	p := &pod{object: object, address: n.addrs.take(n.want.Spec.PodCIDR, object)}
-	was := lifeStatuses(&object.Status)
+	was := intake.LifeStatuses(&object.Status)
 	if len(was) == 0 {
-		p.life = podlife.New(lifeSpec(&object.Spec))
+		p.life = podlife.New(intake.LifeSpec(&object.Spec))
 		if object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed {
-			p.life = podlife.Resume(lifeSpec(&object.Spec), lifePhase(object.Status.Phase), nil)
+			p.life = podlife.Resume(intake.LifeSpec(&object.Spec), intake.LifePhase(object.Status.Phase), nil)
 		} else if claiming(object) && object.DeletionTimestamp == nil {
 			p.held = true
 			a.claims.add(object)
 		}
 		return p
 	}
-	p.life = podlife.Resume(lifeSpec(&object.Spec), lifePhase(object.Status.Phase), was)
+	p.life = podlife.Resume(intake.LifeSpec(&object.Spec), intake.LifePhase(object.Status.Phase), was)
 	for _, s := range was {
 		if s.State == podlife.Up {
 			a.runtime.Resume(object, s.Name, s)

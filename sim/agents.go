@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/internal/intake"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -130,12 +131,12 @@ func older(a, b *corev1.Pod) bool {
 
 // admit takes up a pod: a new life, or the one that its status tells of.
 func (a *agents) admit(object *corev1.Pod) *agentPod {
-	spec := lifeSpec(&object.Spec)
-	was := lifeStatuses(&object.Status)
+	spec := intake.LifeSpec(&object.Spec)
+	was := intake.LifeStatuses(&object.Status)
 	if len(was) == 0 && object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed {
 		return &agentPod{object: object, life: podlife.New(spec)}
 	}
-	p := &agentPod{object: object, life: podlife.Resume(spec, lifePhase(object.Status.Phase), was)}
+	p := &agentPod{object: object, life: podlife.Resume(spec, intake.LifePhase(object.Status.Phase), was)}
 	for _, s := range was {
 		if s.State == podlife.Up {
 			a.processes.resume(object, s.Name)

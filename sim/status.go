@@ -78,62 +78,6 @@ func sameRun(a, b corev1.ContainerStatus) bool {
 		(a.State.Running == nil) == (b.State.Running == nil) && (a.State.Terminated == nil) == (b.State.Terminated == nil)
 }
 
-// lifeSpec is what podlife reads of a specification.
-func lifeSpec(s *corev1.PodSpec) podlife.Spec {
-	out := podlife.Spec{Restart: podlife.Always}
-	switch s.RestartPolicy {
-	case corev1.RestartPolicyOnFailure:
-		out.Restart = podlife.OnFailure
-	case corev1.RestartPolicyNever:
-		out.Restart = podlife.Never
-	}
-	for i := range s.InitContainers {
-		c := &s.InitContainers[i]
-		out.Init = append(out.Init, podlife.Container{Name: c.Name, Sidecar: c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways})
-	}
-	for i := range s.Containers {
-		out.Containers = append(out.Containers, podlife.Container{Name: s.Containers[i].Name})
-	}
-	return out
-}
-
-func lifePhase(p corev1.PodPhase) podlife.Phase {
-	switch p {
-	case corev1.PodRunning:
-		return podlife.Running
-	case corev1.PodSucceeded:
-		return podlife.Succeeded
-	case corev1.PodFailed:
-		return podlife.Failed
-	}
-	return podlife.Pending
-}
-
-// lifeStatuses reads back what containerStatuses wrote.
-func lifeStatuses(s *corev1.PodStatus) (out []podlife.Status) {
-	for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
-		for i := range cs {
-			c := &cs[i]
-			l := podlife.Status{Name: c.Name, Restarts: c.RestartCount}
-			if t := c.LastTerminationState.Terminated; t != nil {
-				l.Last = lifeExit(t)
-			}
-			switch {
-			case c.State.Running != nil:
-				l.State, l.Started = podlife.Up, c.State.Running.StartedAt.Time
-			case c.State.Terminated != nil:
-				l.State, l.Exit = podlife.Ended, *lifeExit(c.State.Terminated)
-			}
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-func lifeExit(t *corev1.ContainerStateTerminated) *podlife.Exit {
-	return &podlife.Exit{Code: t.ExitCode, Started: t.StartedAt.Time, Ended: t.FinishedAt.Time}
-}
-
 // sortedKeys are the keys of a map in order.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	out := make([]K, 0, len(m))

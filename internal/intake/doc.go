@@ -17,6 +17,9 @@
 // makes podspec.go read another field adds it to key.go; a test that changes
 // fields at random holds the two together.
 //
+// What runs in a pod becomes values of engine/podlife (life.go), for the agent and
+// for the simulated one.
+//
 // In-tree volumes are translated to what their CSI drivers know, topology
 // labels included, by Kubernetes' own library for that.
 package intake
