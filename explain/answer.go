@@ -17,6 +17,7 @@ type Answer struct {
 	Record *decision.Record
 	Pod    *model.Pod // as it was judged: unbound
 	Node   string     // where it is bound; empty while it waits
+	NoNode bool       // there is no such node
 	// Nominated is the node that room is being made on for the pod, and Leaving who must leave
 	// there first.
 	Nominated string
@@ -35,6 +36,8 @@ type Answer struct {
 func Ask(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Options, pod *model.Pod) *Answer {
 	a := &Answer{Pod: pod, Node: pod.NodeName}
 	if pod.NodeName != "" {
+		_, known := s.NodeID(pod.NodeName)
+		a.NoNode = !known
 		s.RemovePod(pod.UID)
 		free := *pod
 		free.NodeName, free.Nominated, free.Phase = "", "", model.Pending

@@ -123,6 +123,9 @@ func span(resource string, lo, hi int64) string {
 	if lo == hi {
 		return Amount(resource, lo)
 	}
+	if resource == "cpu" && (lo%1000 != 0 || hi%1000 != 0) { // one unit for both
+		return fmt.Sprintf("%dm to %dm", lo, hi)
+	}
 	return Amount(resource, lo) + " to " + Amount(resource, hi)
 }
 

@@ -10,14 +10,15 @@ import (
 // stable.
 type answerView struct {
 	*recordView
-	Nominated  string          `json:"nominatedNode,omitempty"`
-	Leaving    []string        `json:"waitsForVictims,omitempty"`
-	Extenders  bool            `json:"extendersNotAsked,omitempty"`
-	Wakes      []wakeView      `json:"wakes,omitempty"`
-	Preemption *preemptionView `json:"preemption,omitempty"`
-	Remedies   []remedyView    `json:"remedies,omitempty"` // cheapest first
-	Tried      *int            `json:"remediesTried,omitempty"`
-	Empty      []nodeView      `json:"emptyNodes,omitempty"` // only where it fits none even if nothing ran there
+	NodeUnknown bool            `json:"nodeUnknown,omitempty"` // the cluster has no node where it is bound
+	Nominated   string          `json:"nominatedNode,omitempty"`
+	Leaving     []string        `json:"waitsForVictims,omitempty"`
+	Extenders   bool            `json:"extendersNotAsked,omitempty"`
+	Wakes       []wakeView      `json:"wakes,omitempty"`
+	Preemption  *preemptionView `json:"preemption,omitempty"`
+	Remedies    []remedyView    `json:"remedies,omitempty"` // cheapest first
+	Tried       *int            `json:"remediesTried,omitempty"`
+	Empty       []nodeView      `json:"emptyNodes,omitempty"` // only where it fits none even if nothing ran there
 }
 
 type wakeView struct {

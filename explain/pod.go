@@ -18,6 +18,9 @@ func (a *Answer) Text(w io.Writer, all bool) error {
 	b.WriteString("pod " + rec.Pod)
 	if a.Node != "" {
 		b.WriteString(", bound to " + a.Node)
+		if a.NoNode {
+			b.WriteString(", which is no node of the cluster: nothing runs it there, and it is not placed anew")
+		}
 	}
 	b.WriteString("\n")
 	b.WriteString(headline(rec) + "\n")

@@ -6,7 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
 )
 
 func short(node string, want, used, have int64) decision.NodeRecord {
@@ -116,5 +120,31 @@ func TestJSONHasTheSchemaOfTheVectors(t *testing.T) {
 	m, n := got.Nodes[0], got.Nodes[1]
 	if got.Outcome != "scheduled" || m["feasible"] != false || m["code"] != "Unschedulable" || n["total"] != 0.0 || n["scores"].(map[string]any)["ImageLocality"] != 0.0 {
 		t.Errorf("%s", data)
+	}
+}
+
+func TestARangeHasOneUnit(t *testing.T) {
+	for want, got := range map[string]string{
+		"4000m to 4100m": span("cpu", 4000, 4100), "2 to 3": span("cpu", 2000, 3000), "500m": span("cpu", 500, 500), "1Gi to 2Gi": span("memory", 1<<30, 2<<30),
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestABoundPodsNodeMayBeUnknown(t *testing.T) {
+	s := cluster.New()
+	s.UpsertNode(&model.Node{Name: "n1", Pods: 10})
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node, want := range map[string]string{"n1": ", bound to n1\n", "n9": ", bound to n9, which is no node of the cluster"} {
+		pod := &model.Pod{Namespace: "a", Name: "b", UID: "u", NodeName: node, Spec: &model.PodSpec{SchedulerName: p.Name()}}
+		var b strings.Builder
+		if err := Ask(s, p, 1, preemption.Options{}, pod).Text(&b, false); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%v: %q is not in\n%s", err, want, b.String())
+		}
 	}
 }

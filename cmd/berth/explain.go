@@ -85,7 +85,7 @@ type objectSource struct {
 func (s *objectSource) flags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&s.dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
 	configFlag(f, &s.configs)
-	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the default cluster's")
+	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
 }
 
 // read reads all objects that scheduling reads. Of finished pods live clusters give only

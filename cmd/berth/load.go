@@ -68,7 +68,7 @@ func loadCommand() *cobra.Command {
 	f.IntVar(&limit, "limit", 0, "only the first so many pods; 0: all")
 	f.StringVarP(&o.Namespace, "namespace", "n", o.Namespace, "namespace to make them in")
 	f.DurationVar(&o.Settle, "settle", o.Settle, "stop waiting when for so long no pod was placed or explained")
-	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the default cluster's")
+	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
 	f.StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }

@@ -64,7 +64,7 @@ Exits with 0 whether pods wait or not, with 1 when that could not be found out.`
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
-	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the default cluster's")
+	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
 	f.StringVarP(&output, "output", "o", "text", "text or json")
 	f.BoolVar(&all, "all", false, fmt.Sprintf("show all pods, not the first %d", mostQueued))
 	debug.flags(f)

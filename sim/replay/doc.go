@@ -1,7 +1,8 @@
 // Package replay records what the scheduler's machine was fed and what it answered, and
 // runs a record again: the same inputs give the same effects, byte for byte.
 //
-// A journal is JSON lines. The first says of what options it is; each other one is a step:
+// A journal is JSON lines. The first says of what options it is, the last, {"end":steps,"effects":n},
+// that nothing is missing; each other one is a step:
 //
 //	{"at":..,"limit":64,"in":[{"put":"pods","object":{..}},{"gone":"nodes","key":"n1"},{"answer":7,"result":"done"}],
 //	 "effects":[{"do":"bind","id":8,"pod":"default/web","uid":"..","node":"n1"}],"wake":..}

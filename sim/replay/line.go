@@ -19,7 +19,7 @@ type header struct {
 	Options string `json:"options"` // a fingerprint
 }
 
-// step is any other line.
+// step is any other line but the last.
 type step struct {
 	At      int64             `json:"at"`
 	Fresh   bool              `json:"fresh,omitempty"`
@@ -28,6 +28,15 @@ type step struct {
 	Effects []json.RawMessage `json:"effects,omitempty"`
 	Wake    int64             `json:"wake"`
 }
+
+// footer is the last line: how many steps and effects there are.
+type footer struct {
+	End     int `json:"end"`
+	Effects int `json:"effects"`
+}
+
+// footing is what only the last line begins with.
+const footing = `{"end":`
 
 // input is an event: an object put or gone, or an answer.
 type input struct {

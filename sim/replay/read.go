@@ -31,6 +31,7 @@ type player struct {
 	machine *scheduling.Machine
 	view    *sim.View
 	result  Result
+	ended   bool
 }
 
 // longest is the longest line that a journal may have, in bytes.
@@ -47,13 +48,7 @@ func Run(file string, r io.Reader, o sim.Options) (*Result, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		err := error(nil)
-		if n == 1 {
-			err = p.begin(lines.Bytes())
-		} else {
-			err = p.step(n, lines.Bytes())
-		}
-		if err != nil {
+		if err := p.line(n, lines.Bytes()); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
 		}
 		if p.result.Differs > 0 {
@@ -66,7 +61,36 @@ func Run(file string, r io.Reader, o sim.Options) (*Result, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("%s: empty: want a journal, as berth simulate --journal writes it", file)
 	}
+	if !p.ended && p.result.Differs == 0 {
+		return nil, fmt.Errorf("%s:%d: the journal is cut off: its last line is missing; up to here %d steps gave the %d effects that are recorded",
+			file, n, p.result.Steps, p.result.Effects)
+	}
 	return &p.result, nil
+}
+
+func (p *player) line(n int, line []byte) error {
+	switch {
+	case n == 1:
+		return p.begin(line)
+	case p.ended:
+		return fmt.Errorf("a line after the last one, which began with %s", footing)
+	case bytes.HasPrefix(line, []byte(footing)):
+		return p.end(line)
+	}
+	return p.step(n, line)
+}
+
+func (p *player) end(line []byte) error {
+	var f footer
+	if err := strict(line, &f); err != nil {
+		return err
+	}
+	if f.End != p.result.Steps || f.Effects != p.result.Effects {
+		return fmt.Errorf("end: %d steps with %d effects, but %d and %d are there: lines are missing or were added",
+			f.End, f.Effects, p.result.Steps, p.result.Effects)
+	}
+	p.ended = true
+	return nil
 }
 
 func (p *player) begin(line []byte) error {

@@ -82,6 +82,23 @@ func TestATamperedJournalIsFound(t *testing.T) {
 	}
 }
 
+func TestACutJournalIsRefused(t *testing.T) {
+	lines := strings.SplitAfter(journal(t, 3), "\n")
+	last := len(lines) - 2 // what follows the last line is empty
+	for name, tc := range map[string]struct{ text, want string }{
+		"the last line":  {strings.Join(lines[:last], ""), "is cut off"},
+		"half of it":     {strings.Join(lines[:last/2], ""), "is cut off"},
+		"one before it":  {strings.Join(lines[:last-1], "") + lines[last], "lines are missing"},
+		"nothing, twice": {strings.Join(lines, "") + lines[last], "after the last one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Run("journal", strings.NewReader(tc.text), options(t, 3)); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want an error with %q", err, tc.want)
+			}
+		})
+	}
+}
+
 func TestBadJournalsAreRefused(t *testing.T) {
 	o := options(t, 1)
 	head := `{"journal":"` + Version + `","options":"` + fingerprint(&o) + `"}` + "\n"

@@ -17,8 +17,9 @@ import (
 
 // Writer writes a journal.
 type Writer struct {
-	w   *bufio.Writer
-	err error
+	w    *bufio.Writer
+	err  error
+	last footer
 }
 
 // NewWriter begins a journal of a scheduler with the given options.
@@ -44,11 +45,16 @@ func (j *Writer) Record(s *sim.Step) {
 	}
 	if out.Effects, j.err = words(s.Effects); j.err == nil {
 		j.line(out)
+		j.last.End++
+		j.last.Effects += len(out.Effects)
 	}
 }
 
-// Close writes what is not written yet, and says what went wrong.
+// Close ends the journal and says what went wrong.
 func (j *Writer) Close() error {
+	if j.err == nil {
+		j.line(j.last)
+	}
 	if j.err != nil {
 		return j.err
 	}
