@@ -69,13 +69,13 @@ func (a *attempt) driversPresent(fresh []attachment, csi *model.CSINode) decisio
 }
 
 // used are the volumes of the pods on a node. A claim for an ephemeral volume that
-// is not of its pod fails the whole attempt, as in kube-scheduler.
+// is not of its pod fails the whole attempt, as in kube-scheduler; the first is told.
 func (a *attempt) used(st *site, csi *model.CSINode) []attachment {
 	var out []attachment
 	for _, p := range st.pods {
 		for i := range p.Spec.Claims {
 			c := &p.Spec.Claims[i]
-			if claim, ok := a.state.PVC(p.Namespace, c.Claim); ok && c.Ephemeral && !ownedBy(claim, p) {
+			if claim, ok := a.state.PVC(p.Namespace, c.Claim); ok && c.Ephemeral && !ownedBy(claim, p) && a.failed == "" {
 				a.failed = fmt.Sprintf("running %q filter plugin: %s", decision.NodeVolumeLimits, foreignClaim(claim, p))
 			}
 		}
