@@ -21,6 +21,12 @@ type ledger struct {
 	fell     time.Time // when it last became less by somebody else's doing
 }
 
+// selects says whether an object is there and under the budget. A pod that is relabelled
+// was under it until now.
+func (l *ledger) selects(o store.Object) bool {
+	return o != nil && l.selector.Matches(labels.Set(o.GetLabels()))
+}
+
 // unseen is how long something that others did may be unknown to who displaces.
 func (a *audit) unseen() time.Duration {
 	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.o.Latency) + a.w.scheduler.reader.lag + a.w.disruption.r.lag
@@ -58,7 +64,7 @@ func (a *audit) recount(key string, c store.Change) {
 	l := a.ledgers[key]
 	o, _ := a.w.api.Get(store.Budgets, key)
 	b, ok := o.(*policyv1.PodDisruptionBudget)
-	if !ok || b.Namespace != c.Object().GetNamespace() || !l.selector.Matches(labels.Set(c.Object().GetLabels())) {
+	if !ok || b.Namespace != c.Object().GetNamespace() || !l.selects(c.Old) && !l.selects(c.New) {
 		return
 	}
 	n := a.allows(b, l.selector)
