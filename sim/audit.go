@@ -114,8 +114,10 @@ func (a *audit) stepped(effects []scheduling.Effect) {
 // asks takes note of a Bind that is sent.
 func (a *audit) asks(r *request, node string) {
 	uid := r.pod.UID
+	p := a.w.api.Pod(r.pod.Key())
+	gone := p == nil || string(p.UID) != uid // nothing can be granted to it any more
 	for _, other := range a.open[uid] {
-		if _, there := a.w.api.Get(store.Nodes, other); other != node && there {
+		if _, there := a.w.api.Get(store.Nodes, other); other != node && there && !gone {
 			a.fail("AskedOnce", fmt.Sprintf("pod %s is to go to %s while it may still get to %s", r.pod.Key(), node, other))
 		}
 	}
