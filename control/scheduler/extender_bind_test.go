@@ -33,6 +33,10 @@ func (b *binder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+		// Noted before it binds: who sees the pod bound may look at once.
+		b.mu.Lock()
+		b.bound = append(b.bound, args.PodName)
+		b.mu.Unlock()
 		err := b.client.CoreV1().Pods(args.PodNamespace).Bind(r.Context(), &corev1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID},
 			Target:     corev1.ObjectReference{Kind: "Node", Name: args.Node}}, metav1.CreateOptions{})
@@ -40,9 +44,6 @@ func (b *binder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			result.Error = err.Error()
 		}
-		b.mu.Lock()
-		b.bound = append(b.bound, args.PodName)
-		b.mu.Unlock()
 		answer = result
 	case "/preempt":
 		var args extenderv1.ExtenderPreemptionArgs
