@@ -1,29 +1,22 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/control/namespace"
-	"github.com/berthproject/berth/control/nodelifecycle"
-	"github.com/berthproject/berth/control/serviceaccount"
-	"github.com/berthproject/berth/control/volume"
 	"github.com/berthproject/berth/control/volume/directory"
 )
 
 // controllerCommand runs the controllers alone.
 func controllerCommand() *cobra.Command {
 	var kubeconfig, volumes string
+	var configs []string
 	cmd := &cobra.Command{
 		Use:   "controller",
 		Short: "Run the controllers against Berth's API server: node taints, namespaces, service accounts, volumes",
@@ -36,6 +29,10 @@ machine for claims whose class has the provisioner ` + directory.Name + `.`,
   berth controller --kubeconfig controller.kubeconfig`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := loadConfig(configs)
+			if err != nil {
+				return err
+			}
 			config, err := clientConfig(kubeconfig, "berth-controller")
 			if err != nil {
 				return err
@@ -58,11 +55,12 @@ machine for claims whose class has the provisioner ` + directory.Name + `.`,
 						return err
 					}
 				}
-				return startControllers(p, config, config.CAData)
+				return startControllers(p, config, config.CAData, settings)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&volumes, "volume-directory", "", "make directories below this one for claims of "+directory.Name+"; without it nothing serves them")
+	configFlag(cmd.Flags(), &configs)
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential; without it the default cluster's")
 	return cmd
 }
@@ -80,32 +78,5 @@ func ours(config *rest.Config) error {
 	if !strings.Contains(v.GitVersion, "berth") {
 		return errors.New("the API server at " + config.Host + " is not Berth's (version " + v.GitVersion + "): it has controllers of its own")
 	}
-	return nil
-}
-
-// startControllers starts the loops. ca is the certificate that pods check the
-// API server by.
-func startControllers(p *parts, config *rest.Config, ca []byte) error {
-	config = rest.CopyConfig(config)
-	config.QPS = -1 // the server says when it is too much
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	quiet := rest.CopyConfig(config) // a namespace is emptied of deprecated kinds too
-	quiet.WarningHandlerWithContext = rest.NoWarnings{}
-	objects, err := metadata.NewForConfig(quiet)
-	if err != nil {
-		return err
-	}
-	factory := informers.NewSharedInformerFactory(client, 0)
-	p.run("node lifecycle", func(ctx context.Context) error { return nodelifecycle.Run(ctx, client, klog.Background()) })
-	p.run("namespaces", func(ctx context.Context) error {
-		return namespace.Run(ctx, client, objects, factory, klog.Background())
-	})
-	p.run("service accounts", func(ctx context.Context) error {
-		return serviceaccount.Run(ctx, client, factory, ca, klog.Background())
-	})
-	p.run("volumes", func(ctx context.Context) error { return volume.Run(ctx, client, factory, klog.Background()) })
 	return nil
 }

@@ -132,7 +132,7 @@ func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, lis
 	so := schedulerOptions(settings)
 	so.Config, so.Listener, so.Log = as(config, pki.Scheduler().Name), listener, log.slog
 	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
-	return startControllers(p, as(config, pki.Controllers().Name), ca)
+	return startControllers(p, as(config, pki.Controllers().Name), ca, settings)
 }
 
 // debugListener listens where kube-scheduler serves its metrics, or, when that is

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/namespace"
+	"github.com/berthproject/berth/control/nodelifecycle"
+	"github.com/berthproject/berth/control/serviceaccount"
+	"github.com/berthproject/berth/control/volume"
+)
+
+// loop is one of the loops of berth controller.
+type loop struct {
+	name string
+	run  func(ctx context.Context, w loopWorld) error
+}
+
+// loopWorld is what loops get.
+type loopWorld struct {
+	config  *rest.Config
+	client  kubernetes.Interface
+	objects metadata.Interface
+	factory informers.SharedInformerFactory // shared by all loops; each starts it
+	ca      []byte                          // of the API server, for pods
+	set     settings
+	log     klog.Logger
+}
+
+// loops are all of them, one line each.
+var loops = []loop{
+	{"nodelifecycle", func(ctx context.Context, w loopWorld) error { return nodelifecycle.Run(ctx, w.client, w.log) }},
+	{"namespace", func(ctx context.Context, w loopWorld) error {
+		return namespace.Run(ctx, w.client, w.objects, w.factory, w.log)
+	}},
+	{"serviceaccount", func(ctx context.Context, w loopWorld) error {
+		return serviceaccount.Run(ctx, w.client, w.factory, w.ca, w.log)
+	}},
+	{"volume", func(ctx context.Context, w loopWorld) error { return volume.Run(ctx, w.client, w.factory, w.log) }},
+}
+
+// startControllers starts the loops. ca is the certificate that pods check the
+// API server by.
+func startControllers(p *parts, config *rest.Config, ca []byte, set settings) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the server says when it is too much
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	quiet := rest.CopyConfig(config) // a namespace is emptied of deprecated kinds too
+	quiet.WarningHandlerWithContext = rest.NoWarnings{}
+	objects, err := metadata.NewForConfig(quiet)
+	if err != nil {
+		return err
+	}
+	w := loopWorld{config: config, client: client, objects: objects, factory: informers.NewSharedInformerFactory(client, 0), ca: ca, set: set, log: klog.Background()}
+	for _, l := range loops {
+		p.run(l.name, func(ctx context.Context) error { return l.run(ctx, w) })
+	}
+	return nil
+}
