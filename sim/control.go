@@ -41,9 +41,25 @@ func (w *World) Drop(actor string, k store.Kind, d time.Duration) { w.reader(act
 // Repeat has the next change of a kind delivered twice to an actor.
 func (w *World) Repeat(actor string, k store.Kind) { w.reader(actor).streams[k].repeat = true }
 
-// RestartDisruption takes the disruption controller's knowledge away; after d it
-// begins from a list.
-func (w *World) RestartDisruption(d time.Duration) {
-	w.disruption.r.end()
-	w.after(d, w.disruption.start)
+// Kill ends an actor, what it knows, and what it is about to do; after d it begins
+// from a list. Of what it has sent some will be done. The agents are killed with KillAgent.
+func (w *World) Kill(actor string, d time.Duration) {
+	switch actor {
+	case "scheduler":
+		w.KillScheduler(d)
+	case "owners":
+		w.owners.r.end()
+		w.after(d, w.owners.r.begin)
+	}
+	for _, c := range w.clients {
+		if c.name == actor {
+			w.tell(actor, "kill", "", actor+" is killed")
+			c.kill(d)
+		}
+	}
+}
+
+// IsKillable says whether Kill knows an actor of that name.
+func IsKillable(name string) bool {
+	return IsReader(name) && name != "agents"
 }

@@ -15,11 +15,8 @@ import (
 
 // disruption is the actor that keeps the status of budgets, from watches of its own.
 type disruption struct {
-	w       *World
-	r       *reader
-	pods    map[string]*corev1.Pod // by key
-	budgets map[string]*policyv1.PodDisruptionBudget
-	dirty   bool
+	*client
+	loop *loop
 }
 
 const (
@@ -28,78 +25,49 @@ const (
 )
 
 func newDisruption(w *World) *disruption {
-	d := &disruption{w: w}
-	d.r = w.newReader("disruption", store.Budgets, store.Pods)
-	d.r.see = d.see
-	d.r.replace = func(k store.Kind, list []store.Object) {
-		if k == store.Pods {
-			d.pods = map[string]*corev1.Pod{}
-		} else {
-			d.budgets = map[string]*policyv1.PodDisruptionBudget{}
-		}
-		for _, o := range list {
-			d.see(store.Change{Kind: k, New: o})
+	d := &disruption{client: w.newClient("disruption", store.Budgets, store.Pods)}
+	d.loop = newLoop(d.client, d.sync)
+	d.end = d.loop.forget
+	d.begin = func() { d.all(0) }
+	d.see = func(k store.Kind, old, now store.Object) {
+		if len(d.known[store.Budgets]) > 0 {
+			d.all(recount)
 		}
 	}
 	d.start()
 	return d
 }
 
-func (d *disruption) start() {
-	d.pods, d.budgets = map[string]*corev1.Pod{}, map[string]*policyv1.PodDisruptionBudget{}
-	d.r.begin()
-}
-
-func (d *disruption) see(c store.Change) {
-	key := keyOf(c.Object())
-	switch o := c.Object().(type) {
-	case *corev1.Pod:
-		if d.pods[key] = o; c.New == nil {
-			delete(d.pods, key)
-		}
-	case *policyv1.PodDisruptionBudget:
-		if d.budgets[key] = o; c.New == nil {
-			delete(d.budgets, key)
-		}
+func (d *disruption) all(wait time.Duration) {
+	for _, key := range sortedKeys(d.known[store.Budgets]) {
+		d.loop.add(key, wait)
 	}
-	if len(d.budgets) > 0 {
-		d.soon(recount)
-	}
-}
-
-func (d *disruption) soon(wait time.Duration) {
-	if d.dirty {
-		return
-	}
-	d.dirty = true
-	d.w.after(wait, func() {
-		d.dirty = false
-		for _, key := range sortedKeys(d.budgets) {
-			d.sync(d.budgets[key])
-		}
-	})
 }
 
 // sync writes a budget's status, if it is to change.
-func (d *disruption) sync(b *policyv1.PodDisruptionBudget) {
-	next, again := d.count(b)
-	if again > 0 {
-		d.w.after(again, func() { d.soon(0) })
+func (d *disruption) sync(key string, done func(time.Duration, error)) {
+	b, ok := d.known[store.Budgets][key].(*policyv1.PodDisruptionBudget)
+	if !ok {
+		done(0, nil)
+		return
 	}
+	next, again := d.count(b)
 	was := &b.Status
 	if was.DisruptionsAllowed == next.DisruptionsAllowed && was.CurrentHealthy == next.CurrentHealthy && was.DesiredHealthy == next.DesiredHealthy &&
 		was.ExpectedPods == next.ExpectedPods && was.ObservedGeneration == next.ObservedGeneration && len(was.DisruptedPods) == len(next.DisruptedPods) {
+		done(again, nil)
 		return
 	}
-	// A conflict means that the watch is behind; it will bring the cause to count again.
-	_ = d.w.api.Change(store.Budgets, keyOf(b), store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
-		pdb, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok {
-			return store.ErrNothing
-		}
-		pdb.Status = next
-		return nil
-	})
+	d.send("status", key, func() error {
+		return d.w.api.Change(store.Budgets, key, store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
+			pdb, ok := o.(*policyv1.PodDisruptionBudget)
+			if !ok {
+				return store.ErrNothing
+			}
+			pdb.Status = next
+			return nil
+		})
+	}, func(err error) { done(again, err) })
 }
 
 // count makes the status of a budget, and says when an entry of it ages out. Pods
@@ -112,7 +80,8 @@ func (d *disruption) count(b *policyv1.PodDisruptionBudget) (s policyv1.PodDisru
 	}
 	entries := maps.Clone(b.Status.DisruptedPods)
 	there := map[string]bool{}
-	for _, p := range d.pods {
+	for _, o := range d.known[store.Pods] {
+		p, _ := o.(*corev1.Pod)
 		if p.Namespace != b.Namespace || finished(p) || !selector.Matches(labels.Set(p.Labels)) {
 			continue
 		}

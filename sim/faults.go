@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/fnv"
 	"time"
 
@@ -59,6 +60,12 @@ type Rule struct {
 	Pod    string // namespace/name; empty: any
 	Times  int    // how many
 }
+
+// What a request that goes wrong is answered, beside what the API says.
+var (
+	errScenario = errors.New("a conflict by the scenario")
+	errNoAnswer = errors.New("no answer in time")
+)
 
 type faults struct {
 	w      *World

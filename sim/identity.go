@@ -32,6 +32,8 @@ func Identity(k store.Kind, key, uid string) any {
 		return &model.Budget{Namespace: namespace, Name: name}
 	case store.PriorityClasses:
 		return &model.PriorityClass{Name: name}
+	case store.Holds:
+		return &model.Hold{Namespace: namespace, Name: name}
 	}
 	return volumeIdentity(k, namespace, name, uid)
 }

@@ -10,6 +10,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
+	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/intake"
@@ -120,6 +121,8 @@ func (v *View) Compile(o store.Object) any {
 		return in.Budget(o)
 	case *schedulingv1.PriorityClass:
 		return in.PriorityClass(o)
+	case *v1alpha1.Hold:
+		return in.Hold(o)
 	}
 	return v.compileVolume(o)
 }

@@ -15,28 +15,26 @@ import (
 
 // volumes is the actor that binds a claim to the volume whose claimRef names it, and
 // makes a volume where a node was selected for a claim.
-type volumes struct {
-	w *World
-	r *reader
-}
+type volumes struct{ *client }
 
 // provisioning is how long making a volume takes.
 const provisioning = 2 * time.Second
 
 func newVolumes(w *World) *volumes {
-	v := &volumes{w: w}
-	v.r = w.newReader("volumes", store.Volumes, store.Claims)
-	v.r.see = func(c store.Change) {
-		if c.New != nil {
-			v.look(c.New)
+	v := &volumes{w.newClient("volumes", store.Volumes, store.Claims)}
+	v.begin = func() {
+		for _, k := range v.r.kinds {
+			for _, key := range sortedKeys(v.known[k]) {
+				v.look(v.known[k][key])
+			}
 		}
 	}
-	v.r.replace = func(_ store.Kind, list []store.Object) {
-		for _, o := range list {
-			v.look(o)
+	v.see = func(_ store.Kind, _, now store.Object) {
+		if now != nil {
+			v.look(now)
 		}
 	}
-	v.r.begin()
+	v.start()
 	return v
 }
 
@@ -48,7 +46,7 @@ func (v *volumes) look(o store.Object) {
 		}
 	case *corev1.PersistentVolumeClaim:
 		if node := o.Annotations[selectedNode]; node != "" && o.Spec.VolumeName == "" {
-			v.w.after(provisioning, func() { v.provision(keyOf(o), node) })
+			v.after(provisioning, func() { v.provision(keyOf(o), node) })
 		}
 	}
 }

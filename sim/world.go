@@ -61,6 +61,7 @@ type World struct {
 
 	api        *store.Store
 	readers    []*reader
+	clients    []*client
 	faults     *faults
 	scheduler  *scheduler
 	agents     *agents

@@ -53,6 +53,13 @@ type timed struct {
 	took time.Duration
 }
 
+// Waiter lets the machine group waiting pods, as without the clock.
+func (t *timed) Waiter(pod *model.Pod) (any, *placement.Waiter) {
+	return t.Placer.(interface {
+		Waiter(*model.Pod) (any, *placement.Waiter)
+	}).Waiter(pod)
+}
+
 func (t *timed) Decide(pod *model.Pod, out *decision.Summary) {
 	from := time.Now()
 	t.Placer.Decide(pod, out)

@@ -87,7 +87,11 @@ func (s *State) denominate(p *model.Pod) {
 		return
 	}
 	list, _ := s.nominated.get(p.Nominated)
-	putOrDel(&s.nominated, p.Nominated, deletePod(slices.Clone(list), p, byKey))
+	if len(list) == 1 && list[0].UID == p.UID {
+		s.nominated.del(p.Nominated)
+	} else {
+		putOrDel(&s.nominated, p.Nominated, deletePod(slices.Clone(list), p, byKey))
+	}
 	s.noteNode(p.Nominated)
 }
 

@@ -5,35 +5,90 @@ import "github.com/berthproject/berth/engine/model"
 // Cause is why a pod is displaced.
 type Cause uint8
 
-// Preemption: a pod of higher priority needs the room.
-const Preemption Cause = 1
+// The causes. A drain and a rebalancing are requests of the eviction API, whose
+// requester says which of them it is.
+const (
+	None       Cause = iota
+	Preemption       // a pod of higher priority needs the room
+	API              // somebody asked the eviction API for it
+	Taint            // a NoExecute taint that it does not tolerate, or not any longer
+	PodGC            // its node is gone, or out of service
+	Pressure         // its node ran short of something
+	Admission        // its node did not take it
+	Shutdown         // its node goes down
+	numCauses
+)
 
-// Reason is the reason of the DisruptionTarget condition, as kube-scheduler gives it.
-func (c Cause) Reason() string {
-	if c == Preemption {
-		return "PreemptionByScheduler"
-	}
-	return ""
+// what is fixed of each cause. The reasons of conditions are upstream's; those of events
+// too, where upstream writes one, and else the condition's.
+var what = [numCauses]struct {
+	name, reason  string
+	event, action string
+	opening       string // of the condition's message, as upstream words it
+	policy        Policy
+	onNode        bool
+	avoids        bool
+}{
+	None: {name: "Unknown", policy: Policy{Obeying: -1}},
+	Preemption: {name: "Preemption", reason: "PreemptionByScheduler", event: "Preempted", action: "Preempting",
+		opening: "preempting to accommodate a higher priority pod", policy: Policy{Obeying: 1}},
+	API: {name: "API", reason: "EvictionByEvictionAPI", event: "EvictionByEvictionAPI", action: "Evicting",
+		opening: "Eviction API: evicting", policy: Policy{Obeying: -1}},
+	Taint: {name: "Taint", reason: "DeletionByTaintManager", event: "TaintManagerEviction", action: "Deleting",
+		opening: "Taint manager: deleting due to NoExecute taint", avoids: true},
+	PodGC: {name: "PodGC", reason: "DeletionByPodGC", event: "DeletionByPodGC", action: "Deleting",
+		opening: "PodGC: node no longer exists"},
+	Pressure:  {name: "Pressure", reason: kubelet, event: "Evicted", action: "Killing", onNode: true, avoids: true},
+	Admission: {name: "Admission", reason: kubelet, event: "Rejected", action: "Rejecting", onNode: true, avoids: true},
+	Shutdown:  {name: "Shutdown", reason: kubelet, event: "Terminated", action: "Killing", onNode: true, avoids: true},
 }
+
+// kubelet is the reason that a node's agent gives, whatever the cause.
+const kubelet = "TerminationByKubelet"
+
+// Causes are all causes that there are names of.
+func Causes() []Cause { return []Cause{Preemption, API, Taint, PodGC, Pressure, Admission, Shutdown} }
+
+// CauseOf is the cause of a name that String gives; false for any other.
+func CauseOf(name string) (Cause, bool) {
+	for _, c := range Causes() {
+		if what[c].name == name {
+			return c, true
+		}
+	}
+	return None, false
+}
+
+func (c Cause) of() Cause {
+	if c >= numCauses {
+		return None
+	}
+	return c
+}
+
+// String is the cause's name in records.
+func (c Cause) String() string { return what[c.of()].name }
+
+// Reason is the reason of the DisruptionTarget condition.
+func (c Cause) Reason() string { return what[c.of()].reason }
 
 // Event is the reason of the event, and the action that it names.
-func (c Cause) Event() (reason, action string) {
-	if c == Preemption {
-		return "Preempted", "Preempting"
-	}
-	return "", ""
-}
+func (c Cause) Event() (reason, action string) { return what[c.of()].event, what[c.of()].action }
+
+// Opening is what the condition's message begins with.
+func (c Cause) Opening() string { return what[c.of()].opening }
 
 // Drives says whether a pod is leaving by this cause.
 func (c Cause) Drives(p *model.Pod) bool { return p.Deleting && p.Disrupted == c.Reason() }
 
+// OnNode says whether the node's agent carries it out by itself, before the API knows.
+func (c Cause) OnNode() bool { return what[c.of()].onNode }
+
+// Avoids says whether the owner's next pods had better stay off the node for a while.
+func (c Cause) Avoids() bool { return what[c.of()].avoids }
+
 // Policy is what a displacement does about disruption budgets.
-func (c Cause) Policy() Policy {
-	if c == Preemption {
-		return Policy{Obeying: 1}
-	}
-	return Policy{Obeying: -1}
-}
+func (c Cause) Policy() Policy { return what[c.of()].policy }
 
 // Policy is how long budgets are obeyed. What overrules one is booked all the same: the pod
 // gets its entry in disruptedPods, and the number stays at 0.

@@ -1,14 +1,19 @@
 // Package displace says what a displacement is: a pod leaves its node because somebody
-// else wants it to. It has a cause, a policy that follows from the cause, the pod's own
-// grace period, and a record, which the pod carries in its DisruptionTarget
-// condition and whose short form is its event.
+// else wants it to. It has a cause, a policy that follows from the cause, a grace period,
+// and a record: in the pod's DisruptionTarget condition in words, whole in the pod's
+// event and in the journal.
 //
-// Decided elsewhere: who is displaced (preemption), what that takes from budgets
-// (budget), in which order the API is told (actuate).
+// Policy by cause, as the real components behave:
 //
-// Causes are added with those who displace by them; the one that there is, is preemption.
+//	API                            obeys budgets
+//	Preemption                     obeys first, overrules when nothing else helps
+//	Taint, PodGC                   never asks
+//	Pressure, Admission, Shutdown  never asks: the node kills first, and others book it
 //
-// Departure from Kubernetes: the condition's message says more than that a pod was
-// preempted: by whom, and what budgets allowed before and after. It begins with
-// kube-scheduler's words.
+// Decided elsewhere: who is displaced (preemption, taints, pressure), what that takes from
+// budgets (budget), in which order the API is told (actuate).
+//
+// Departure from Kubernetes: the condition's message says more than the cause: by whom, the
+// rule with its numbers, and what budgets allowed before and after. It begins with
+// upstream's words; for an eviction that was asked of the API it ends with them, too.
 package displace

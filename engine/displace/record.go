@@ -2,19 +2,27 @@ package displace
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
 
 // Record is one displacement.
 type Record struct {
-	Cause   Cause
-	For     *model.Pod // who asked for it, or for whose sake it is
-	Victim  *model.Pod
-	Node    string
+	Cause  Cause
+	Victim *model.Pod
+	Node   string
+	// For is the pod for whose sake it happens; nil when it is for none's.
+	For *model.Pod
+	// By is who asked: a user, or a part of the cluster; empty: not known.
+	By string
+	// Opening is what the condition's message begins with; empty: the cause's own words.
+	Opening string
+	// Rule is the rule that applied, with its numbers; empty when there is no more to
+	// say than the cause.
+	Rule string
+	// Grace is how many seconds the pod was given; nil: its own.
+	Grace   *int64
 	Entries []Entry // by budget; none when no budget covers the victim, or none was debited
 }
 
@@ -25,42 +33,63 @@ type Entry struct {
 	Overruled     bool   // the budget did not allow it
 }
 
-// Message is the text of the DisruptionTarget condition.
+// Message is the text of the DisruptionTarget condition. An eviction that was asked of
+// the API says there what upstream's says and no more; its record is in its event.
 func (r *Record) Message() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: preempting to accommodate a higher priority pod: %s (uid %s, priority %d over %d) on node %s",
-		r.For.Spec.SchedulerName, r.For.Key(), r.For.UID, r.For.Spec.Priority, r.Victim.Spec.Priority, r.Node)
-	for _, e := range r.Entries {
-		if e.Overruled {
-			fmt.Fprintf(&b, "; budget %s overruled", e.Budget)
-		} else {
-			fmt.Fprintf(&b, "; budget %s allowed %d, now %d", e.Budget, e.Before, e.After)
-		}
+	opening := r.Opening
+	if opening == "" {
+		opening = r.Cause.Opening()
 	}
-	b.WriteString("; with the pod's own grace period")
+	if r.Cause == API {
+		return opening
+	}
+	if r.Cause == Preemption && r.For != nil {
+		return fmt.Sprintf("%s: %s: %s (uid %s, priority %d over %d) on node %s",
+			r.For.Spec.SchedulerName, opening, r.For.Key(), r.For.UID, r.For.Spec.Priority, r.Victim.Spec.Priority, r.Node) + r.terms()
+	}
+	return opening + r.terms()
+}
+
+// terms are the rule, budgets and grace.
+func (r *Record) terms() string {
+	var b strings.Builder
+	if r.Rule != "" {
+		b.WriteString("; " + r.Rule)
+	}
+	for _, e := range r.Entries {
+		b.WriteString("; " + e.String())
+	}
+	if r.Grace == nil {
+		b.WriteString("; with the pod's own grace period")
+	} else {
+		fmt.Fprintf(&b, "; with a grace period of %d s", *r.Grace)
+	}
 	return b.String()
 }
 
-// Note is the text of the event about the victim, in kube-scheduler's words.
-func (r *Record) Note() string {
-	return fmt.Sprintf("Preempted by pod %s on node %s", r.For.UID, r.Node)
-}
-
-// Only are the debits of some of the victims.
-func Only(debits []decision.Debit, victims []*model.Pod) []decision.Debit {
-	var out []decision.Debit
-	for _, d := range debits {
-		among := func(name string) bool {
-			return slices.ContainsFunc(victims, func(v *model.Pod) bool { return v.Name == name && v.Namespace == d.Budget.Namespace })
-		}
-		kept := decision.Debit{Budget: d.Budget, Paid: keep(d.Paid, among), Overruled: keep(d.Overruled, among)}
-		if len(kept.Paid)+len(kept.Overruled) > 0 {
-			out = append(out, kept)
-		}
+// String is the entry in words.
+func (e Entry) String() string {
+	if e.Overruled {
+		return "budget " + e.Budget + " overruled"
 	}
-	return out
+	return fmt.Sprintf("budget %s allowed %d, now %d", e.Budget, e.Before, e.After)
 }
 
-func keep(names []string, f func(string) bool) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !f(n) })
+// Note is the text of the event about the victim, in upstream's words where upstream
+// writes such an event.
+func (r *Record) Note() string {
+	switch {
+	case r.Cause == Preemption && r.For != nil:
+		return fmt.Sprintf("Preempted by pod %s on node %s", r.For.UID, r.Node)
+	case r.Cause == Taint:
+		return "Marking for deletion Pod " + r.Victim.Key()
+	}
+	opening := r.Opening
+	if opening == "" {
+		opening = r.Cause.Opening()
+	}
+	if r.By != "" {
+		opening += ", asked by " + r.By
+	}
+	return opening + r.terms()
 }

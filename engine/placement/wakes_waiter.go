@@ -60,7 +60,10 @@ func (e *Engine) Waiter(pod *model.Pod) (key any, w *Waiter) {
 	w.scalars = w.a.filteredScalars()
 	w.preempts = e.profile.cfg.Preemption && !pod.Spec.NeverPreempts
 	w.hidden = w.hides()
-	return k, w
+	if last, ok := e.lastKey.(waiterKey); !ok || last != k {
+		e.lastKey = k
+	}
+	return e.lastKey, w
 }
 
 func ownsClaims(s *model.PodSpec) bool {

@@ -79,13 +79,19 @@ func movable(s *cluster.State, p *placement.Profile, preemptor *model.Pod, node 
 // replacement is the pod that takes a victim's place: like it, and nowhere yet. It is
 // judged by the preemptor's profile, whoever will place it.
 func replacement(scheduler string, victim *model.Pod) *model.Pod {
-	q := *victim
-	q.UID, q.NodeName, q.Nominated = q.UID+"\x00", "", ""
+	q := &model.Pod{}
+	replace(q, scheduler, victim)
+	return q
+}
+
+// replace makes q the replacement of a victim. No pod of the cluster has such a uid.
+func replace(q *model.Pod, scheduler string, victim *model.Pod) {
+	*q = *victim
+	q.UID, q.NodeName, q.Nominated = "\x00", "", ""
 	q.Deleting, q.Ready, q.Phase, q.Disrupted = false, false, model.Pending, ""
 	if q.Spec.SchedulerName != scheduler {
 		spec := *q.Spec
 		spec.SchedulerName = scheduler
 		q.Spec = &spec
 	}
-	return &q
 }

@@ -61,6 +61,7 @@ type lean struct {
 	stacks  *stacks
 	order   []int32      // seats to be reprieved, after the first split
 	victims []*model.Pod // of the last try, unordered
+	sorted  []*model.Pod // scratch
 	used    model.Requests
 	ports   portSet
 	others  []int32
@@ -283,8 +284,12 @@ func (l *lean) tryOdd(n *needs, pod *model.Pod, id cluster.NodeID, st *stack) re
 
 // ordered are the victims of the last try, on a node, the most important first, as
 // they are now: not all that is written into a pod changes its seat.
-func (l *lean) ordered(id cluster.NodeID) []*model.Pod {
-	out := slices.Clone(l.victims)
+func (l *lean) ordered(id cluster.NodeID) []*model.Pod { return slices.Clone(l.inOrder(id)) }
+
+// inOrder is ordered, until it is asked again.
+func (l *lean) inOrder(id cluster.NodeID) []*model.Pod {
+	out := append(l.sorted[:0], l.victims...)
+	l.sorted = out
 	pods := l.stacks.state.Node(id).Pods
 	for i, v := range out {
 		if at, ok := slices.BinarySearchFunc(pods, v, byUID); ok {

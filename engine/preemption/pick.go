@@ -87,7 +87,7 @@ func (pl *Planner) mostMovable(n *needs, pod *model.Pod) cluster.NodeID {
 	for _, id := range pl.ties {
 		pl.lean.try(n, pod, id)
 		stuck := 0
-		for _, v := range pl.lean.ordered(id) {
+		for _, v := range pl.lean.inOrder(id) {
 			if bound(v) || !pl.movable(pod, id, v) {
 				stuck++
 			}
@@ -105,7 +105,8 @@ func (pl *Planner) mostMovable(n *needs, pod *model.Pod) cluster.NodeID {
 // movable is movable for a pod that asks nothing of other nodes: if its victim does
 // not either, the other nodes are as they are now.
 func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *model.Pod) bool {
-	stand := replacement(pl.profile.Name(), victim)
+	stand := &pl.stand
+	replace(stand, pl.profile.Name(), victim)
 	if stand.Spec != victim.Spec {
 		stand.Spec = pl.ownSpec(victim.Spec, stand.Spec)
 	}

@@ -32,6 +32,7 @@ type Planner struct {
 	specs   map[*model.PodSpec]*model.PodSpec // as the profile's own
 	asked   asked
 	rows    []decision.Count // scratch
+	stand   model.Pod        // scratch
 	counts  Counters
 }
 

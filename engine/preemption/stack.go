@@ -41,7 +41,11 @@ type stacks struct {
 	known    bool  // they were made at all
 
 	dirty dirtyLog
+	slab  []seat // not given to a node yet
 }
+
+// seatsAtOnce is how many seats a slab has.
+const seatsAtOnce = 4096
 
 // sync looks again at the nodes that have changed. Everything is new when the log does
 // not reach back far enough.
@@ -72,6 +76,16 @@ func (t *stacks) sync() {
 	t.books.settle(t)
 }
 
+// room cuts a node's first seats out of a slab, as the first look at a cluster is at all its nodes.
+func (t *stacks) room(n int) []seat {
+	if n > len(t.slab) {
+		t.slab = make([]seat, max(n, seatsAtOnce))
+	}
+	out := t.slab[:0:n]
+	t.slab = t.slab[n:]
+	return out
+}
+
 // look makes a node's stack anew.
 func (t *stacks) look(id cluster.NodeID) {
 	for len(t.of) <= int(id) {
@@ -91,7 +105,11 @@ func (t *stacks) look(id cluster.NodeID) {
 	}
 	st.ahead = t.state.Nominated(id)
 	t.countPhantoms(st, 1)
-	st.seats = slices.Grow(st.seats, len(n.Pods))
+	if st.seats == nil {
+		st.seats = t.room(len(n.Pods))
+	} else {
+		st.seats = slices.Grow(st.seats, len(n.Pods))
+	}
 	for _, p := range n.Pods {
 		r := &p.Spec.Requests
 		st.seats = append(st.seats, seat{p, startOf(p), r.MilliCPU, r.Memory, p.Spec.Priority, t.books.hash(p.Name)})

@@ -82,6 +82,9 @@ func (g *group) hope(help decision.Help, node string) {
 			return
 		}
 	}
+	if g.nodes == nil {
+		g.nodes = make([]string, 0, manyNodes)
+	}
 	g.nodes = append(g.nodes, node)
 }
 

@@ -91,3 +91,6 @@ func (m *Machine) errored(why string) *decision.Summary {
 func queued(p *model.Pod) queue.Pod {
 	return queue.Pod{UID: p.UID, Key: p.Key(), Priority: p.Spec.Priority}
 }
+
+// requeued is a pod that the queue has, which knows its key.
+func requeued(p *model.Pod) queue.Pod { return queue.Pod{UID: p.UID, Priority: p.Spec.Priority} }

@@ -57,7 +57,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 			return
 		}
 	}
-	m.queue.Update(now, queued(p), moves)
+	m.queue.Update(now, requeued(p), moves)
 }
 
 // upsertAttempted takes in a change of a pod that has an attempt, whose outcome decides;
@@ -71,7 +71,7 @@ func (m *Machine) upsertAttempted(now time.Time, a *attempt, p *model.Pod) {
 		return
 	}
 	if a.stage == asking {
-		m.queue.Update(now, queued(p), true)
+		m.queue.Update(now, requeued(p), true)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/nodedeclaredfeatures"
 
 	"github.com/berthproject/berth/engine/model"
 )
@@ -15,8 +16,9 @@ const perGeneration = 8192
 
 // Intake compiles objects. It may be used by several goroutines.
 type Intake struct {
-	mu  sync.Mutex
-	key key
+	mu   sync.Mutex
+	key  key
+	info nodedeclaredfeatures.PodInfo // scratch
 	// Specifications by key. A full young generation becomes the old one; what
 	// is asked for in the old one moves to the young one.
 	young, old map[string]*model.PodSpec
@@ -65,9 +67,11 @@ func (in *Intake) Pod(pod *corev1.Pod) *model.Pod {
 
 // spec returns the shared specification of a pod.
 func (in *Intake) spec(pod *corev1.Pod) *model.PodSpec {
-	features := podFeatures(pod)
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.info.Spec = &pod.Spec
+	features := podFeatures(&in.info)
+	in.info.Spec = nil
 	k := in.key.of(pod, features)
 	if s := in.young[string(k)]; s != nil {
 		return s

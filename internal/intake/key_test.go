@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/component-helpers/nodedeclaredfeatures"
 	"sigs.k8s.io/randfill"
 )
 
@@ -47,13 +48,13 @@ func TestKeyCoversWhatIsCompiled(t *testing.T) {
 		for range 40 {
 			b := a.DeepCopy()
 			exchange(random, reflect.ValueOf(b).Elem(), reflect.ValueOf(other).Elem())
-			ka := string(in.key.of(a, podFeatures(a)))
-			if kb := string(in.key.of(b, podFeatures(b))); ka != kb {
+			ka := string(in.key.of(a, podFeatures(&nodedeclaredfeatures.PodInfo{Spec: &a.Spec})))
+			if kb := string(in.key.of(b, podFeatures(&nodedeclaredfeatures.PodInfo{Spec: &b.Spec}))); ka != kb {
 				told++
 				continue
 			}
 			same++
-			if sa, sb := compile(a, podFeatures(a)), compile(b, podFeatures(b)); !reflect.DeepEqual(sa, sb) {
+			if sa, sb := compile(a, podFeatures(&nodedeclaredfeatures.PodInfo{Spec: &a.Spec})), compile(b, podFeatures(&nodedeclaredfeatures.PodInfo{Spec: &b.Spec})); !reflect.DeepEqual(sa, sb) {
 				ja, _ := json.Marshal(a)
 				jb, _ := json.Marshal(b)
 				t.Fatalf("equal keys, different specifications:\n%s\n%s\n%+v\n%+v", ja, jb, sa, sb)

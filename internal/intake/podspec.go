@@ -133,9 +133,9 @@ func effect(e corev1.TaintEffect) (model.Effect, bool) {
 var kubeVersion = version.MustParseSemantic("v1.37.2")
 
 // podFeatures are the features that a node must declare for this pod, sorted.
-func podFeatures(pod *corev1.Pod) []string {
+func podFeatures(pod *nodedeclaredfeatures.PodInfo) []string {
 	f := nodedeclaredfeatures.DefaultFramework
-	set, err := f.InferForPodScheduling(&nodedeclaredfeatures.PodInfo{Spec: &pod.Spec}, kubeVersion)
+	set, err := f.InferForPodScheduling(pod, kubeVersion)
 	if err != nil || set.IsEmpty() {
 		return nil
 	}

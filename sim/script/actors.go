@@ -68,18 +68,10 @@ func readKill(p *parser, w *words) error {
 			return err
 		}
 	}
-	switch who {
-	case "scheduler":
-		p.then(func(r *run) error { r.w.KillScheduler(d); return nil })
-	case "disruption":
-		p.then(func(r *run) error {
-			r.say("the disruption controller is killed")
-			r.w.RestartDisruption(d)
-			return nil
-		})
-	default:
-		return fmt.Errorf("%q: want scheduler, disruption or agent", who)
+	if !sim.IsKillable(who) {
+		return fmt.Errorf("%q: want agent, or of %s one that is not agents", who, strings.Join(sim.Readers(), ", "))
 	}
+	p.then(func(r *run) error { r.w.Kill(who, d); return nil })
 	return nil
 }
 

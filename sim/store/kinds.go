@@ -2,13 +2,17 @@ package store
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/api/v1alpha1"
 )
 
 // Object is any object of the API.
@@ -20,7 +24,7 @@ type Object interface {
 // Kind is a kind by its plural, as in a URL.
 type Kind string
 
-// The kinds that the store holds: what scheduling reads.
+// The kinds that the store holds: first what scheduling reads, then the others.
 const (
 	Pods            Kind = "pods"
 	Nodes           Kind = "nodes"
@@ -39,12 +43,23 @@ const (
 	CSICapacities   Kind = "csistoragecapacities"
 	Attachments     Kind = "volumeattachments"
 	DeviceClaims    Kind = "resourceclaims"
+	Holds           Kind = "holds"
+
+	Events      Kind = "events"
+	Deployments Kind = "deployments"
+	DaemonSets  Kind = "daemonsets"
+	Jobs        Kind = "jobs"
+	CronJobs    Kind = "cronjobs"
+	Revisions   Kind = "controllerrevisions"
 )
 
-// Kinds are all of them. Pods come last, so that a list in this order
+// Kinds are those that scheduling reads. Pods come last, so that a list in this order
 // meets nothing whose surroundings are not known.
 var Kinds = [...]Kind{Namespaces, PriorityClasses, Nodes, StorageClasses, CSIDrivers, CSINodes, CSICapacities, Volumes, Claims,
-	Attachments, DeviceClaims, Services, Controllers, ReplicaSets, StatefulSets, Budgets, Pods}
+	Attachments, DeviceClaims, Services, Controllers, ReplicaSets, StatefulSets, Budgets, Holds, Pods}
+
+// others are the kinds that scheduling does not read.
+var others = [...]Kind{Events, Deployments, DaemonSets, Jobs, CronJobs, Revisions}
 
 // KindOf says of which kind an object is; empty when the store does not hold such.
 func KindOf(o any) Kind {
@@ -68,7 +83,30 @@ func KindOf(o any) Kind {
 	case *schedulingv1.PriorityClass:
 		return PriorityClasses
 	}
+	if k := workloadKind(o); k != "" {
+		return k
+	}
 	return volumeKind(o)
+}
+
+func workloadKind(o any) Kind {
+	switch o.(type) {
+	case *v1alpha1.Hold:
+		return Holds
+	case *eventsv1.Event:
+		return Events
+	case *appsv1.Deployment:
+		return Deployments
+	case *appsv1.DaemonSet:
+		return DaemonSets
+	case *batchv1.Job:
+		return Jobs
+	case *batchv1.CronJob:
+		return CronJobs
+	case *appsv1.ControllerRevision:
+		return Revisions
+	}
+	return ""
 }
 
 func volumeKind(o any) Kind {
@@ -114,6 +152,8 @@ func Empty(k Kind) Object {
 		return &policyv1.PodDisruptionBudget{}
 	case PriorityClasses:
 		return &schedulingv1.PriorityClass{}
+	case Holds:
+		return &v1alpha1.Hold{}
 	}
 	return emptyVolume(k)
 }

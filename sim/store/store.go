@@ -52,6 +52,9 @@ func New(now func() time.Time) *Store {
 	for _, k := range Kinds {
 		s.tables[k] = &table{}
 	}
+	for _, k := range others {
+		s.tables[k] = &table{}
+	}
 	return s
 }
 
