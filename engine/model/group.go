@@ -1,5 +1,7 @@
 package model
 
+import "time"
+
 // Namespace is a namespace with its labels.
 type Namespace struct {
 	Name   string
@@ -20,15 +22,40 @@ type Budget struct {
 	UID             string
 	// Selector: nil and empty mean different things to different readers;
 	// both are kept as they are.
-	Selector           *Selector
+	Selector *Selector
+	// MinAvailable and MaxUnavailable are what the owner wants; at most one is set.
+	MinAvailable, MaxUnavailable Amount
+	// AlwaysAllow: pods that run and are not ready may be evicted whatever the
+	// budget says (unhealthyPodEvictionPolicy). Else only while it is met.
+	AlwaysAllow bool
+	// Fault is why the specification cannot be read, or empty.
+	Fault string
+
 	DisruptionsAllowed int32
-	Disrupted          []string // names in status.disruptedPods, sorted
+	Disrupted          []string    // names in status.disruptedPods, sorted
+	DisruptedAt        []time.Time // when each of Disrupted was granted
 	CurrentHealthy     int32
 	DesiredHealthy     int32
 	ExpectedPods       int32
+	SyncFailed         string // why the status could not be made, or empty
 	Generation         int64
 	ObservedGeneration int64
 	ResourceVersion    string
+}
+
+// Amount is a number of pods, or a percentage of those expected. The zero Amount is not set.
+type Amount struct {
+	Set     bool
+	Percent bool
+	Value   int32
+}
+
+// Of is the amount as a number of pods; a percentage is rounded up.
+func (a Amount) Of(expected int32) int32 {
+	if !a.Percent {
+		return a.Value
+	}
+	return int32((int64(a.Value)*int64(expected) + 99) / 100)
 }
 
 // PriorityClass is a named priority.

@@ -1,14 +1,19 @@
 package intake
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/berthproject/berth/engine/model"
 )
@@ -56,12 +61,44 @@ func (in *Intake) Budget(b *policyv1.PodDisruptionBudget) *model.Budget {
 		ObservedGeneration: b.Status.ObservedGeneration,
 		ResourceVersion:    b.ResourceVersion,
 	}
-	out.Selector, _ = Selector(b.Spec.Selector)
+	var err error
+	if out.Selector, err = Selector(b.Spec.Selector); err != nil {
+		out.Fault = "spec.selector: " + err.Error()
+	}
+	out.AlwaysAllow = b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
+	if out.MinAvailable, err = amount(b.Spec.MinAvailable); err != nil {
+		out.Fault = "spec.minAvailable: " + err.Error()
+	}
+	if out.MaxUnavailable, err = amount(b.Spec.MaxUnavailable); err != nil {
+		out.Fault = "spec.maxUnavailable: " + err.Error()
+	}
+	if c := meta.FindStatusCondition(b.Status.Conditions, policyv1.DisruptionAllowedCondition); c != nil && c.Reason == policyv1.SyncFailedReason {
+		out.SyncFailed = c.Message
+	}
 	for name := range b.Status.DisruptedPods {
 		out.Disrupted = append(out.Disrupted, name)
 	}
 	slices.Sort(out.Disrupted)
+	for _, name := range out.Disrupted {
+		out.DisruptedAt = append(out.DisruptedAt, b.Status.DisruptedPods[name].Time)
+	}
 	return out
+}
+
+// amount reads a number or a percentage.
+func amount(v *intstr.IntOrString) (model.Amount, error) {
+	switch {
+	case v == nil:
+		return model.Amount{}, nil
+	case v.Type == intstr.Int:
+		return model.Amount{Set: true, Value: v.IntVal}, nil
+	}
+	digits, percent := strings.CutSuffix(v.StrVal, "%")
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || !percent {
+		return model.Amount{}, fmt.Errorf("%q is neither a number nor a percentage such as 30%%", v.StrVal)
+	}
+	return model.Amount{Set: true, Percent: true, Value: int32(n)}, nil
 }
 
 // PriorityClass compiles a priority class.

@@ -97,7 +97,17 @@ func TestSelectorsOfGroups(t *testing.T) {
 	check(t, in.Service, `{"metadata":{"name":"s"},"spec":{"selector":{"a":"1"}}}`, model.Group{Kind: "Service", Name: "s",
 		Selector: &model.Selector{Requirements: []model.Requirement{{Key: "a", Op: model.In, Values: []string{"1"}}}}})
 	check(t, in.Budget, `{"metadata":{"name":"b"},"spec":{"selector":{}},"status":{"disruptionsAllowed":1,"disruptedPods":{"y":null,"x":null}}}`,
-		model.Budget{Name: "b", Selector: &model.Selector{}, DisruptionsAllowed: 1, Disrupted: []string{"x", "y"}})
+		model.Budget{Name: "b", Selector: &model.Selector{}, DisruptionsAllowed: 1, Disrupted: []string{"x", "y"}, DisruptedAt: make([]time.Time, 2)})
+}
+
+func TestWhatABudgetWants(t *testing.T) {
+	in := New()
+	check(t, in.Budget, `{"spec":{"minAvailable":2,"unhealthyPodEvictionPolicy":"AlwaysAllow"},"status":{"conditions":[{"type":"DisruptionAllowed","status":"False","reason":"SyncFailed","message":"why"}]}}`,
+		model.Budget{MinAvailable: model.Amount{Set: true, Value: 2}, AlwaysAllow: true, SyncFailed: "why"})
+	check(t, in.Budget, `{"spec":{"maxUnavailable":"30%","unhealthyPodEvictionPolicy":"IfHealthyBudget"}}`,
+		model.Budget{MaxUnavailable: model.Amount{Set: true, Percent: true, Value: 30}})
+	check(t, in.Budget, `{"spec":{"maxUnavailable":"thirty"}}`,
+		model.Budget{Fault: `spec.maxUnavailable: "thirty" is neither a number nor a percentage such as 30%`})
 }
 
 func TestMigratedVolumesAreWhereTheDriverSays(t *testing.T) {

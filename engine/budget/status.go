@@ -1,0 +1,193 @@
+package budget
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// EntryAge is how long an entry of disruptedPods stands for a pod that does not go.
+const EntryAge = 2 * time.Minute
+
+// Reasons of the DisruptionAllowed condition, which is True with the first alone.
+const (
+	SufficientPods   = "SufficientPods"
+	InsufficientPods = "InsufficientPods"
+	SyncFailed       = "SyncFailed"
+)
+
+// Facts are what the status of a budget is made from.
+type Facts struct {
+	Budget *model.Budget
+	// Pods are those of the budget's namespace, at least the ones that it covers.
+	Pods []*model.Pod
+	// Scale says what the controller of a pod wants; nil knows none.
+	Scale func(model.Owner) Scale
+	Now   time.Time
+}
+
+// Scale is how many pods the workload above a pod wants.
+type Scale struct {
+	UID      string // of the workload that has the number: a Deployment, for its ReplicaSets
+	Replicas int32
+	Fault    string // why the number is not known, or empty
+}
+
+// Status is the status of a budget.
+type Status struct {
+	ObservedGeneration int64
+	DisruptionsAllowed int32
+	CurrentHealthy     int32
+	DesiredHealthy     int32
+	ExpectedPods       int32
+	Disrupted          []string // sorted
+	DisruptedAt        []time.Time
+	// Reason and Message of the DisruptionAllowed condition.
+	Reason, Message string
+}
+
+// Event is something to be told about a budget, or about one of its pods.
+type Event struct {
+	Pod          *model.Pod // nil: about the budget
+	Warning      bool
+	Reason, Note string
+}
+
+// Count is a new status, and what else follows from the count.
+type Count struct {
+	Status
+	Events []Event
+	// Again is when to count again though nothing changes: 0 means never. A
+	// count that failed is to be made again too.
+	Again time.Duration
+}
+
+// Failed says that the pods expected could not be counted: the budget then allows nothing.
+func (c *Count) Failed() bool { return c.Reason == SyncFailed }
+
+// Count makes the status of a budget.
+func (f Facts) Count() Count {
+	b := f.Budget
+	var covered []*model.Pod
+	for _, p := range f.Pods {
+		if Ledger.Covers(b, p) {
+			covered = append(covered, p)
+		}
+	}
+	slices.SortFunc(covered, func(x, y *model.Pod) int { return cmp.Compare(x.Name, y.Name) })
+	var c Count
+	if len(covered) == 0 {
+		c.tell(nil, false, "NoPods", "No matching pods found")
+	}
+	expected, desired, unmanaged, fault := f.expected(covered)
+	if fault != "" {
+		c.tell(nil, true, "CalculateExpectedPodCountFailed", "Failed to calculate the number of expected pods: "+fault)
+		c.failed(b, fault)
+		return c
+	}
+	if len(unmanaged) > 0 {
+		c.tell(nil, true, "UnmanagedPods", "Pods selected by this PodDisruptionBudget have no controller: "+strings.Join(unmanaged, ", ")+
+			". They are not counted among the pods expected. To have them counted, set .spec.minAvailable to a number")
+	}
+	c.ObservedGeneration, c.ExpectedPods, c.DesiredHealthy = b.Generation, expected, desired
+	c.entries(f, covered)
+	for _, p := range covered {
+		if _, granted := slices.BinarySearch(c.Disrupted, p.Name); !granted && p.Ready && !p.Deleting && !p.Finished() {
+			c.CurrentHealthy++
+		}
+	}
+	c.Reason = InsufficientPods
+	if expected > 0 {
+		c.DisruptionsAllowed = max(c.CurrentHealthy-desired, 0)
+	}
+	if c.DisruptionsAllowed > 0 {
+		c.Reason = SufficientPods
+	}
+	return c
+}
+
+func (c *Count) tell(p *model.Pod, warning bool, reason, note string) {
+	c.Events = append(c.Events, Event{Pod: p, Warning: warning, Reason: reason, Note: note})
+}
+
+// failed leaves the status as it was, except that it allows nothing.
+func (c *Count) failed(b *model.Budget, fault string) {
+	c.Status = Status{
+		ObservedGeneration: b.ObservedGeneration, CurrentHealthy: b.CurrentHealthy, DesiredHealthy: b.DesiredHealthy,
+		ExpectedPods: b.ExpectedPods, Disrupted: b.Disrupted, DisruptedAt: b.DisruptedAt, Reason: SyncFailed, Message: fault,
+	}
+}
+
+// expected is how many pods there are to be and how many of them healthy, and
+// which pods have no controller where that matters.
+func (f Facts) expected(covered []*model.Pod) (expected, desired int32, unmanaged []string, fault string) {
+	b := f.Budget
+	if b.Fault != "" {
+		return 0, 0, nil, b.Fault
+	}
+	switch {
+	case b.MaxUnavailable.Set:
+		expected, unmanaged, fault = f.scales(covered)
+		return expected, max(expected-b.MaxUnavailable.Of(expected), 0), unmanaged, fault
+	case b.MinAvailable.Set && b.MinAvailable.Percent:
+		expected, unmanaged, fault = f.scales(covered)
+		return expected, b.MinAvailable.Of(expected), unmanaged, fault
+	case b.MinAvailable.Set:
+		return int32(len(covered)), b.MinAvailable.Value, nil, ""
+	}
+	return 0, 0, nil, ""
+}
+
+// scales is what the controllers of pods want together.
+func (f Facts) scales(covered []*model.Pod) (sum int32, unmanaged []string, fault string) {
+	asked := map[string]bool{}   // controllers
+	counted := map[string]bool{} // workloads that have the number
+	for _, p := range covered {
+		if p.Owner == (model.Owner{}) {
+			unmanaged = append(unmanaged, p.Name)
+			continue
+		}
+		if asked[p.Owner.UID] {
+			continue
+		}
+		asked[p.Owner.UID] = true
+		s := Scale{Fault: fmt.Sprintf("found no controllers for pod %q", p.Name)}
+		if f.Scale != nil {
+			s = f.Scale(p.Owner)
+		}
+		if s.Fault != "" {
+			return 0, nil, fmt.Sprintf("pod %s: %s %s: %s", p.Name, p.Owner.Kind, p.Owner.Name, s.Fault)
+		}
+		if !counted[s.UID] {
+			counted[s.UID] = true
+			sum += s.Replicas
+		}
+	}
+	return sum, unmanaged, ""
+}
+
+// entries keeps those of pods that are still to go. One that is older than its pod
+// is a namesake's.
+func (c *Count) entries(f Facts, covered []*model.Pod) {
+	b := f.Budget
+	for i, name := range b.Disrupted {
+		n, there := slices.BinarySearchFunc(covered, name, func(p *model.Pod, name string) int { return cmp.Compare(p.Name, name) })
+		if !there || covered[n].Deleting || i >= len(b.DisruptedAt) || b.DisruptedAt[i].Before(covered[n].Created) {
+			continue
+		}
+		left := b.DisruptedAt[i].Add(EntryAge).Sub(f.Now)
+		if left <= 0 {
+			c.tell(covered[n], true, "NotDeleted", fmt.Sprintf("Pod was expected by PDB %s/%s to be deleted but it wasn't", b.Namespace, b.Name))
+			continue
+		}
+		c.Disrupted = append(c.Disrupted, name)
+		c.DisruptedAt = append(c.DisruptedAt, b.DisruptedAt[i])
+		if c.Again == 0 || left < c.Again {
+			c.Again = left
+		}
+	}
+}
