@@ -13,12 +13,13 @@ type Pod struct {
 	NodeName  string // where it is bound; empty while pending
 	Nominated string // status.nominatedNodeName
 
-	Created  time.Time
-	Started  time.Time // status.startTime; zero when unknown ("now" to preemption)
-	Deleting bool      // deletionTimestamp is set
-	Grace    int64     // seconds it may take to die once it is deleting
-	Phase    Phase
-	Ready    bool // condition Ready is True
+	Created   time.Time
+	Scheduled time.Time // since when PodScheduled is True; zero when it is not
+	Started   time.Time // status.startTime; zero when unknown ("now" to preemption)
+	Deleting  bool      // deletionTimestamp is set
+	Grace     int64     // seconds it may take to die once it is deleting
+	Phase     Phase
+	Ready     bool // condition Ready is True
 
 	// Owner is the controlling owner reference; zero when there is none.
 	Owner Owner
@@ -29,12 +30,26 @@ type Pod struct {
 	// Unscheduled is the reason of the PodScheduled=False condition, so that a
 	// shell needs not write again what is already there.
 	Unscheduled string
+	// Mirror: it stands for a static pod, which its node runs whatever the API says.
+	Mirror bool
+	// LocalData: it has an emptyDir, which goes with it.
+	LocalData bool
 
 	ResourceVersion string
 }
 
 // Key is "namespace/name".
 func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
+
+// TieKey is what decides between nodes that are equally good for the pod: its
+// controller's uid, so that the place of a replacement can be foretold before it has a uid
+// of its own, and without a controller its own.
+func (p *Pod) TieKey() string {
+	if p.Owner.UID != "" {
+		return p.Owner.UID
+	}
+	return p.UID
+}
 
 // Finished says that the pod has run to its end and takes no room any more.
 func (p *Pod) Finished() bool { return p.Phase == Succeeded || p.Phase == Failed }

@@ -1,8 +1,6 @@
 package placement
 
 import (
-	"strconv"
-
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
@@ -55,40 +53,7 @@ func (a *attempt) tolerates(t *model.Taint) bool {
 	return false
 }
 
-// tolerates says whether one toleration bears one taint. With numeric, Gt means
-// that the taint's value is above the toleration's, Lt below.
-func tolerates(tol *model.Toleration, t *model.Taint, numeric bool) bool {
-	if tol.Effect != model.AnyEffect && tol.Effect != t.Effect {
-		return false
-	}
-	if tol.Key != "" && tol.Key != t.Key {
-		return false
-	}
-	switch tol.Op {
-	case model.TolEqual:
-		return tol.Value == t.Value
-	case model.TolExists:
-		return true
-	case model.TolLt, model.TolGt:
-		want, ok1 := decimal(tol.Value)
-		have, ok2 := decimal(t.Value)
-		if !numeric || !ok1 || !ok2 {
-			return false
-		}
-		if tol.Op == model.TolGt {
-			return have > want
-		}
-		return have < want
-	}
-	return false
-}
-
-// decimal reads an integer in its one canonical spelling: no plus sign, no
-// leading zeros, no minus zero.
-func decimal(s string) (int64, bool) {
-	v, err := strconv.ParseInt(s, 10, 64)
-	return v, err == nil && strconv.FormatInt(v, 10) == s
-}
+func tolerates(tol *model.Toleration, t *model.Taint, numeric bool) bool { return tol.Bears(t, numeric) }
 
 // taintText is a taint as kubectl writes it.
 func taintText(t *model.Taint) string {

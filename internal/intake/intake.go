@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,6 +52,8 @@ func (in *Intake) Pod(pod *corev1.Pod) *model.Pod {
 	if pod.DeletionGracePeriodSeconds != nil {
 		p.Grace = *pod.DeletionGracePeriodSeconds
 	}
+	_, p.Mirror = pod.Annotations[corev1.MirrorPodAnnotationKey]
+	p.LocalData = slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil })
 	for i := range pod.Status.Conditions {
 		c := &pod.Status.Conditions[i]
 		switch {
@@ -60,6 +63,8 @@ func (in *Intake) Pod(pod *corev1.Pod) *model.Pod {
 			p.Disrupted = c.Reason
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
 			p.Unscheduled = c.Reason
+		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue:
+			p.Scheduled = c.LastTransitionTime.Time
 		}
 	}
 	return p
