@@ -90,12 +90,11 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 		if len(entries) == len(b.Status.DisruptedPods) {
 			return store.ErrNothing
 		}
-		due = t.names[:min(len(t.names), allowed)] // who overrules takes what there still is
-		t.paid = int32(len(due))
+		t.paid = int32(min(len(t.names), allowed)) // who overrules takes what there still is
 		r.taken = append(r.taken, t)
 		b.Status.DisruptionsAllowed -= t.paid
 		b.Status.DisruptedPods = entries
-		w.audit.debited(b, due)
+		w.audit.debited(b, due[:min(len(due), allowed)])
 		return nil
 	})
 }
