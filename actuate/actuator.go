@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/journal"
 )
 
 // Options is what an Actuator needs.
@@ -38,6 +39,10 @@ type Options struct {
 	NotDebited func(b *model.Budget, err error)
 	// Observe is told of each effect that was carried out, and how long it took.
 	Observe func(e scheduling.Effect, o scheduling.Outcome, took time.Duration)
+	// Journal keeps the records of victims; nil: none does. Lost is told of lines that could not be
+	// written; may be nil.
+	Journal *journal.Journal
+	Lost    func(what string, err error)
 }
 
 // Actuator carries out the effects of the scheduling machine.
@@ -47,6 +52,7 @@ type Actuator struct {
 	queues  []chan scheduling.Effect
 	asks    chan scheduling.Effect // of extenders, which may be slow: nothing else waits behind them
 	pending atomic.Int64
+	door    Displacer
 }
 
 // waitingEach is how many effects may wait for each worker.
@@ -61,7 +67,11 @@ func New(o Options) *Actuator {
 		o.NotDebited = func(*model.Budget, error) {}
 	}
 	a := &Actuator{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
-		asks: make(chan scheduling.Effect, o.Workers*waitingEach)}
+		asks: make(chan scheduling.Effect, o.Workers*waitingEach),
+		door: Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, Lost: o.Lost, NotDebited: o.NotDebited}}
+	if o.Events != nil {
+		a.door.Instance = o.Events.instance
+	}
 	for i := range a.queues {
 		a.queues[i] = make(chan scheduling.Effect, waitingEach)
 	}

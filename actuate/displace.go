@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/engine/model"
@@ -97,7 +96,7 @@ func (a *Actuator) victims(ctx context.Context, e scheduling.Preempt) ([]victim,
 			case err != nil:
 				return nil, err
 			default:
-				v.marked = disrupted(found)
+				v.marked = hasCondition(found, displace.Preemption)
 				v.gone = string(found.UID) != p.UID || v.marked && found.DeletionTimestamp != nil
 			}
 		}
@@ -106,31 +105,17 @@ func (a *Actuator) victims(ctx context.Context, e scheduling.Preempt) ([]victim,
 	return out, nil
 }
 
-func disrupted(p *corev1.Pod) bool {
-	for i := range p.Status.Conditions {
-		c := &p.Status.Conditions[i]
-		if c.Type == corev1.DisruptionTarget {
-			return c.Status == corev1.ConditionTrue && c.Reason == displace.Preemption.Reason()
-		}
-	}
-	return false
-}
-
 // mark writes the DisruptionTarget condition, which is the record of the displacement.
 func (a *Actuator) mark(ctx context.Context, v *victim, r *displace.Record) error {
 	if v.marked {
 		return nil
 	}
-	err := a.patchStatus(ctx, v.pod, map[string]any{"conditions": []any{map[string]any{
-		"type": corev1.DisruptionTarget, "status": corev1.ConditionTrue, "reason": r.Cause.Reason(),
-		"message": Truncate(r.Message()), "lastTransitionTime": a.o.Now().UTC().Format(time.RFC3339)}}})
-	return v.still(err)
+	return v.still(a.door.mark(ctx, r, &corev1.Pod{}, "", ""))
 }
 
 // tell writes the event about a victim. That it cannot be written stops nothing.
-func (a *Actuator) tell(ctx context.Context, v *victim, r *displace.Record) error {
-	reason, action := r.Cause.Event()
-	err := a.o.Events.Once(ctx, v.pod, r.For, reason, action, r.Note())
+func (a *Actuator) tell(ctx context.Context, _ *victim, r *displace.Record) error {
+	err := a.door.tell(ctx, r)
 	if err != nil && certain(err) {
 		a.o.Events.dropped.Add(1)
 		return nil
@@ -139,10 +124,8 @@ func (a *Actuator) tell(ctx context.Context, v *victim, r *displace.Record) erro
 }
 
 // remove deletes a victim with its own grace period.
-func (a *Actuator) remove(ctx context.Context, v *victim, _ *displace.Record) error {
-	uid := types.UID(v.pod.UID)
-	return v.still(a.o.Client.CoreV1().Pods(v.pod.Namespace).Delete(ctx, v.pod.Name,
-		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}))
+func (a *Actuator) remove(ctx context.Context, _ *victim, r *displace.Record) error {
+	return a.door.remove(ctx, r)
 }
 
 // still notes that a victim turns out to be gone, which is what was wanted.

@@ -2,11 +2,8 @@ package actuate
 
 import (
 	"context"
-	"encoding/json"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -29,10 +26,5 @@ func (a *Actuator) nominate(ctx context.Context, p *model.Pod, node *string) sch
 
 // patchStatus merges fields into the status of a pod, and of no namesake.
 func (a *Actuator) patchStatus(ctx context.Context, p *model.Pod, status map[string]any) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID}, "status": status})
-	if err != nil {
-		return err
-	}
-	_, err = a.o.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	return err
+	return patchStatus(ctx, a.o.Client, p, "", status)
 }

@@ -1,0 +1,166 @@
+package actuate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// Displacer is the door that pods are displaced through, whoever does it: budgets, if
+// asked for, then the condition, then the event and the journal, then the deletion. Whoever
+// repeats a displacement, here or after a crash in another process, makes nothing twice.
+type Displacer struct {
+	Client kubernetes.Interface
+	Now    func() time.Time
+	// Component is the reporting controller of events, e.g. taint-eviction-controller;
+	// Instance is which copy of it this is.
+	Component, Instance string
+	Journal             *journal.Journal // nil: none
+	// Lost is told of what could not be recorded, an event or a line; that stops no
+	// displacement. It may be nil.
+	Lost func(what string, err error)
+	// NotDebited is told of budgets that may not be written; it may be nil.
+	NotDebited func(b *model.Budget, err error)
+}
+
+// Displacement is what is asked of a Displacer.
+type Displacement struct {
+	Pod   *corev1.Pod // as last seen; its uid is a precondition of all that is done
+	Cause displace.Cause
+	By    string // who asks, e.g. a user; empty: the component by itself
+	Rule  string // the rule that applies, with its numbers; may be empty
+	// Opening is what the condition's message begins with; empty: the cause's own words.
+	Opening string
+	// Debits are what it takes from budgets. Overrule: they are booked even when a budget does not
+	// allow it. Entries are what the caller has taken from budgets already.
+	Debits   []decision.Debit
+	Overrule bool
+	Entries  []displace.Entry
+	// Phase, if given, becomes the pod's with its condition.
+	Phase corev1.PodPhase
+	// Grace is how many seconds the pod is given; nil: its own.
+	Grace *int64
+	// ResourceVersion, if given, is one more precondition of the first write; if the pod
+	// has changed, the answer is a conflict.
+	ResourceVersion string
+}
+
+// RefusedError says that a budget does not allow a displacement, and nothing was done.
+type RefusedError struct {
+	Budget  string // namespace/name
+	Allowed int32
+	Wanted  int
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("disruption budget %s allows %d, %d of its pods were to leave", e.Budget, e.Allowed, e.Wanted)
+}
+
+// Displace displaces a pod. It returns nil when the pod is gone, or a namesake has taken its
+// place; a *RefusedError when a budget does not allow it; a conflict when the pod is
+// not of the given ResourceVersion any more.
+func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
+	if x.Pod == nil || x.Pod.UID == "" {
+		return errors.New("displacing a pod: it has no uid")
+	}
+	r := x.record()
+	if err := d.mark(ctx, r, x.Pod, x.Phase, x.ResourceVersion); gone(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	d.Tell(ctx, r)
+	return d.remove(ctx, r)
+}
+
+// record is the record of a displacement.
+func (x *Displacement) record() *displace.Record {
+	return &displace.Record{Cause: x.Cause, Victim: subject(x.Pod), Node: x.Pod.Spec.NodeName, By: x.By, Opening: x.Opening,
+		Rule: x.Rule, Grace: x.Grace, Entries: x.Entries}
+}
+
+// subject is what a record says of a pod.
+func subject(p *corev1.Pod) *model.Pod {
+	out := &model.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), NodeName: p.Spec.NodeName, Created: p.CreationTimestamp.Time,
+		ResourceVersion: p.ResourceVersion, Spec: &model.PodSpec{SchedulerName: p.Spec.SchedulerName}}
+	if p.Spec.Priority != nil {
+		out.Spec.Priority = *p.Spec.Priority
+	}
+	if o := metav1.GetControllerOfNoCopy(p); o != nil {
+		out.Owner = model.Owner{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: string(o.UID)}
+	}
+	return out
+}
+
+// Condition is the DisruptionTarget condition of a record.
+func (d *Displacer) Condition(r *displace.Record) corev1.PodCondition {
+	return corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: r.Cause.Reason(),
+		Message: Truncate(r.Message()), LastTransitionTime: metav1.NewTime(d.Now().UTC().Truncate(time.Second))}
+}
+
+// mark writes the condition unless the pod has it, and the phase, if one is given.
+func (d *Displacer) mark(ctx context.Context, r *displace.Record, p *corev1.Pod, phase corev1.PodPhase, version string) error {
+	status := map[string]any{}
+	if !hasCondition(p, r.Cause) {
+		c := d.Condition(r)
+		status["conditions"] = []any{map[string]any{"type": c.Type, "status": c.Status, "reason": c.Reason, "message": c.Message, "lastTransitionTime": c.LastTransitionTime}}
+	}
+	if phase != "" && p.Status.Phase != phase {
+		status["phase"] = phase
+	}
+	if len(status) == 0 {
+		return nil
+	}
+	return patchStatus(ctx, d.Client, r.Victim, version, status)
+}
+
+// hasCondition says whether a pod is marked for a cause.
+func hasCondition(p *corev1.Pod, c displace.Cause) bool {
+	for i := range p.Status.Conditions {
+		if have := &p.Status.Conditions[i]; have.Type == corev1.DisruptionTarget {
+			return have.Status == corev1.ConditionTrue && have.Reason == c.Reason()
+		}
+	}
+	return false
+}
+
+// remove deletes the victim.
+func (d *Displacer) remove(ctx context.Context, r *displace.Record) error {
+	uid := types.UID(r.Victim.UID)
+	err := d.Client.CoreV1().Pods(r.Victim.Namespace).Delete(ctx, r.Victim.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: r.Grace})
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+// gone says whether an error means that the pod is not there any more, or another one is.
+func gone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
+// patchStatus merges fields into the status of a pod, and of no namesake.
+func patchStatus(ctx context.Context, client kubernetes.Interface, p *model.Pod, version string, status map[string]any) error {
+	meta := map[string]any{"uid": p.UID}
+	if version != "" {
+		meta["resourceVersion"] = version
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": meta, "status": status})
+	if err != nil {
+		return err
+	}
+	_, err = client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}

@@ -1,0 +1,92 @@
+package actuate
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// longestName leaves room in an event's name for what follows the pod's.
+const longestName = 253 - 1 - 16
+
+// RecordName is the name of the event that tells of a pod's displacement: one a pod.
+func RecordName(name, uid string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(uid + "\x00displacement"))
+	if len(name) > longestName {
+		name = strings.TrimRight(name[:longestName], "-.")
+	}
+	return fmt.Sprintf("%s.%016x", name, h.Sum64())
+}
+
+// Tell writes the event about a displacement, which carries its record, and the line of the
+// journal. The event is there at most once, however often it is written and by however many
+// processes: its name follows from the pod. What cannot be written stops nothing.
+func (d *Displacer) Tell(ctx context.Context, r *displace.Record) {
+	if err := d.tell(ctx, r); err != nil && d.Lost != nil {
+		d.Lost("event", err)
+	}
+}
+
+// tell returns the error of the event; that of the journal is told of here.
+func (d *Displacer) tell(ctx context.Context, r *displace.Record) error {
+	rec := journal.Of(r, d.Now(), d.component(r))
+	reason, action := r.Cause.Event()
+	created, err := d.Event(ctx, rec, r.For, reason, action, r.Note())
+	if !created && err == nil {
+		return nil // it was told before
+	}
+	if jerr := d.Journal.Append(rec); jerr != nil && d.Lost != nil {
+		d.Lost("journal", jerr)
+	}
+	return err
+}
+
+// Event writes the event that carries a record, and says whether it was not there before.
+// For is the pod for whose sake the victim leaves; it may be nil.
+func (d *Displacer) Event(ctx context.Context, rec *journal.Displacement, related *model.Pod, reason, action, note string) (created bool, err error) {
+	text, err := rec.JSON()
+	if err != nil {
+		return false, err
+	}
+	ev := &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: rec.Pod.Namespace, Name: RecordName(rec.Pod.Name, rec.Pod.UID),
+			Annotations: map[string]string{journal.Annotation: text}},
+		EventTime: metav1.NewMicroTime(d.Now()), ReportingController: rec.Writer, ReportingInstance: d.Instance,
+		Action: action, Reason: reason, Type: corev1.EventTypeNormal, Note: Truncate(note),
+		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: rec.Pod.Namespace, Name: rec.Pod.Name, UID: types.UID(rec.Pod.UID)},
+	}
+	if related != nil {
+		other := reference(related)
+		ev.Related = &other
+	}
+	_, err = d.Client.EventsV1().Events(rec.Pod.Namespace).Create(ctx, ev, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// component is in whose name a displacement is told.
+func (d *Displacer) component(r *displace.Record) string {
+	if r.Cause == displace.Preemption && r.For != nil {
+		return r.For.Spec.SchedulerName
+	}
+	return d.Component
+}
+
+func reference(p *model.Pod) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name,
+		UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion}
+}

@@ -1,0 +1,126 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Annotation is the annotation of an event that carries a displacement.
+const Annotation = "berth.dev/displacement"
+
+// Displacement is the record of one displacement.
+type Displacement struct {
+	Time  time.Time `json:"time"` // of the decision, as far as it is known
+	Pod   Pod       `json:"pod"`
+	Owner *Owner    `json:"owner,omitempty"` // controller of the pod
+	Node  string    `json:"node,omitempty"`  // that it was on
+	Cause string    `json:"cause"`           // as displace.Cause.String gives it
+	// Reason is that of the DisruptionTarget condition; Message is its text.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	By      string `json:"by,omitempty"`   // who asked: a user, or a part of the cluster
+	For     *Pod   `json:"for,omitempty"`  // for whose sake
+	Rule    string `json:"rule,omitempty"` // with its numbers
+	// Budgets are what it took from disruption budgets.
+	Budgets      []Budget `json:"budgets,omitempty"`
+	GraceSeconds *int64   `json:"graceSeconds,omitempty"` // absent: the pod's own
+	// Writer is the part of Berth that wrote the record.
+	Writer string `json:"writer,omitempty"`
+	// Afterwards: it was not written by who displaced the pod, but pieced together from
+	// the pod's condition and from events.
+	Afterwards bool `json:"afterwards,omitempty"`
+
+	Gone        *time.Time   `json:"gone,omitempty"` // when the pod was seen to be gone
+	Replacement *Replacement `json:"replacement,omitempty"`
+}
+
+// Pod names a pod.
+type Pod struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid,omitempty"`
+	Priority  int32  `json:"priority,omitempty"`
+}
+
+// Key is "namespace/name".
+func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
+
+// Owner names a controller.
+type Owner struct {
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid,omitempty"`
+}
+
+// Budget is what a displacement took from a disruption budget of the pod's namespace.
+type Budget struct {
+	Name      string `json:"name"`
+	Before    int32  `json:"before"` // disruptions allowed
+	After     int32  `json:"after"`
+	Overruled bool   `json:"overruled,omitempty"` // it did not allow it
+}
+
+// Replacement is the pod that came for the displaced one.
+type Replacement struct {
+	Name      string     `json:"name"`
+	UID       string     `json:"uid,omitempty"`
+	Node      string     `json:"node,omitempty"`
+	Created   *time.Time `json:"created,omitempty"`
+	Scheduled *time.Time `json:"scheduled,omitempty"`
+	Ready     *time.Time `json:"ready,omitempty"`
+}
+
+// Of is a record in its JSON form.
+func Of(r *displace.Record, at time.Time, writer string) *Displacement {
+	v := r.Victim
+	d := &Displacement{Time: at.UTC().Truncate(time.Microsecond), Pod: podOf(v), Node: r.Node, Cause: r.Cause.String(), Reason: r.Cause.Reason(),
+		Message: r.Message(), By: r.By, Rule: r.Rule, GraceSeconds: r.Grace, Writer: writer}
+	if d.Node == "" {
+		d.Node = v.NodeName
+	}
+	if o := v.Owner; o.UID != "" {
+		d.Owner = &Owner{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: o.UID}
+	}
+	if r.For != nil {
+		p := podOf(r.For)
+		d.For = &p
+	}
+	for _, e := range r.Entries {
+		d.Budgets = append(d.Budgets, Budget{Name: e.Budget, Before: e.Before, After: e.After, Overruled: e.Overruled})
+	}
+	return d
+}
+
+func podOf(p *model.Pod) Pod {
+	out := Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
+	if p.Spec != nil {
+		out.Priority = p.Spec.Priority
+	}
+	return out
+}
+
+// JSON is the record as one line, without its end.
+func (d *Displacement) JSON() (string, error) {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return "", fmt.Errorf("record of pod %s: %w", d.Pod.Key(), err)
+	}
+	return string(data), nil
+}
+
+// ParseDisplacement reads what JSON gives.
+func ParseDisplacement(text string) (*Displacement, error) {
+	d := &Displacement{}
+	if err := json.Unmarshal([]byte(text), d); err != nil {
+		return nil, fmt.Errorf("displacement: %w", err)
+	}
+	if d.Pod.Namespace == "" || d.Pod.Name == "" || d.Cause == "" {
+		return nil, fmt.Errorf("displacement %.100q: pod.namespace, pod.name and cause must be given", text)
+	}
+	return d, nil
+}
