@@ -1,0 +1,110 @@
+package intake
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/workload"
+)
+
+// WorkloadPod is what workloads read of a pod.
+func WorkloadPod(p *corev1.Pod) workload.Pod {
+	out := workload.Pod{
+		Name: p.Name, UID: string(p.UID), Labels: model.LabelsOf(p.Labels), Created: p.CreationTimestamp.Time,
+		Node: p.Spec.NodeName, Phase: phase(p.Status.Phase), Deleting: p.DeletionTimestamp != nil, Reason: p.Status.Reason,
+	}
+	if p.Status.StartTime != nil {
+		out.Started = p.Status.StartTime.Time
+	}
+	for i := range p.Status.Conditions {
+		switch c := &p.Status.Conditions[i]; {
+		case c.Type == corev1.PodReady:
+			out.Ready, out.ReadySince = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+		case c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue:
+			out.Disrupted = c.Reason
+		}
+	}
+	if n, err := strconv.ParseInt(p.Annotations[corev1.PodDeletionCost], 10, 32); err == nil {
+		out.Cost = int32(n)
+	}
+	for i := range p.Status.ContainerStatuses {
+		out.Restarts = max(out.Restarts, p.Status.ContainerStatuses[i].RestartCount)
+	}
+	out.SidecarRestarts = sidecarRestarts(p)
+	if out.Finished() {
+		out.Ended = ended(p)
+	}
+	return out
+}
+
+func sidecarRestarts(p *corev1.Pod) (n int32) {
+	side := map[string]bool{}
+	for i := range p.Spec.InitContainers {
+		if sidecar(&p.Spec.InitContainers[i]) {
+			side[p.Spec.InitContainers[i].Name] = true
+		}
+	}
+	for i := range p.Status.InitContainerStatuses {
+		if s := &p.Status.InitContainerStatuses[i]; side[s.Name] {
+			n = max(n, s.RestartCount)
+		}
+	}
+	return n
+}
+
+// ended is when a pod that ended did so: when its last container finished, or, where none ever
+// ran, its last condition changed, or it was made.
+func ended(p *corev1.Pod) time.Time {
+	var last time.Time
+	for i := range p.Status.ContainerStatuses {
+		if t := p.Status.ContainerStatuses[i].State.Terminated; t != nil && t.FinishedAt.After(last) {
+			last = t.FinishedAt.Time
+		}
+	}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; last.IsZero() || c.Type == corev1.DisruptionTarget && c.LastTransitionTime.After(last) {
+			last = c.LastTransitionTime.Time
+		}
+	}
+	for _, at := range []*metav1.Time{p.Status.StartTime, &p.CreationTimestamp} {
+		if at != nil && last.Before(at.Time) {
+			last = at.Time
+		}
+	}
+	return last
+}
+
+// ReplicaSet is what its machine reads of a ReplicaSet.
+func ReplicaSet(r *appsv1.ReplicaSet) workload.ReplicaSet {
+	out := workload.ReplicaSet{
+		Replicas: replicas(r.Spec.Replicas), MinReady: time.Duration(r.Spec.MinReadySeconds) * time.Second,
+		Generation: r.Generation, Deleting: r.DeletionTimestamp != nil, Node: r.Spec.Template.Spec.NodeName, Labels: model.LabelsOf(r.Spec.Template.Labels),
+		Status: workload.ReplicaSetStatus{
+			Replicas: r.Status.Replicas, FullyLabeled: r.Status.FullyLabeledReplicas, Ready: r.Status.ReadyReplicas,
+			Available: r.Status.AvailableReplicas, Terminating: deref32(r.Status.TerminatingReplicas), Observed: r.Status.ObservedGeneration,
+		},
+	}
+	for i := range r.Status.Conditions {
+		c := &r.Status.Conditions[i]
+		out.Status.Conditions = append(out.Status.Conditions, workload.Condition{
+			Type: string(c.Type), Status: workload.Status(c.Status), Reason: c.Reason, Message: c.Message, Changed: c.LastTransitionTime.Time,
+		})
+	}
+	return out
+}
+
+// replicas is what is asked for; nothing said is 1, as by default.
+func replicas(n *int32) int32 {
+	if n == nil {
+		return 1
+	}
+	return *n
+}
+
+func deref32(n *int32) int32 { return *cmp.Or(n, new(int32)) }
