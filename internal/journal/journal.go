@@ -1,21 +1,168 @@
 package journal
 
-import "errors"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 
-// Journal is written to by one process.
-type Journal struct{}
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+)
 
 // Options say how a journal is kept.
 type Options struct {
 	// Writer names the part that writes, e.g. scheduler: each writer of a directory has
-	// files of its own.
+	// files of its own. Small letters, digits and dashes.
 	Writer string
-	// FileBytes is how large a file gets before a new one is begun; Files is how many are kept.
+	// FileBytes is how large a file may get before a new one is begun, 0: 8 MiB; Files is how
+	// many are kept, 0: 8. A record has some 500 bytes.
 	FileBytes int64
 	Files     int
 }
 
+// Journal is a directory that one writer appends records to.
+type Journal struct {
+	o    Options
+	dir  string
+	lock *fileutil.LockedFile
+
+	mu      sync.Mutex
+	batch   *batch // that gathers lines; never nil
+	writing bool   // somebody writes batches, and writes all there are before it ends
+	closed  bool
+
+	appending sync.WaitGroup
+
+	// Only who writes touches these.
+	file *file
+}
+
+// batch is what is written, and reaches the disk, at once.
+type batch struct {
+	lines bytes.Buffer
+	done  chan struct{}
+	err   error // once it is done
+}
+
+func newBatch() *batch { return &batch{done: make(chan struct{})} }
+
+// Open opens a journal to append to. A line that a crash has cut off at the end of the newest file
+// is taken out. Each writer of a directory must be one process; a second one is refused.
+func Open(dir string, o Options) (*Journal, error) {
+	if o.FileBytes <= 0 {
+		o.FileBytes = 8 << 20
+	}
+	if o.Files <= 0 {
+		o.Files = 8
+	}
+	if o.Writer == "" || strings.Trim(o.Writer, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return nil, fmt.Errorf("journal %s: writer %q: must be of small letters, digits and dashes", dir, o.Writer)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, prefix+o.Writer+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fileutil.ErrLocked) {
+		return nil, fmt.Errorf("journal %s: another process writes it as %s: stop it, or choose another directory with --journal", dir, o.Writer)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	j := &Journal{o: o, dir: dir, lock: lock, batch: newBatch()}
+	if j.file, err = newest(dir, o.Writer); err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	return j, nil
+}
+
 var errClosed = errors.New("the journal is closed")
 
-// Append writes records and returns when they are on disk. Of a nil Journal it does nothing.
-func (j *Journal) Append(...*Displacement) error { return nil }
+// Append writes records and returns when they are on disk. What several callers append at the same
+// time reaches the disk together. On an error none of the records need be there. Of a
+// nil Journal it does nothing.
+func (j *Journal) Append(records ...*Displacement) error {
+	if j == nil || len(records) == 0 {
+		return nil
+	}
+	var lines bytes.Buffer
+	for _, r := range records {
+		line, err := r.JSON()
+		if err != nil {
+			return err
+		}
+		lines.WriteString(line)
+		lines.WriteByte('\n')
+	}
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return errClosed
+	}
+	j.appending.Add(1)
+	defer j.appending.Done()
+	b := j.batch
+	b.lines.Write(lines.Bytes())
+	if j.writing {
+		j.mu.Unlock()
+		<-b.done
+		return b.err
+	}
+	j.writing = true
+	j.mu.Unlock()
+	j.drain()
+	return b.err
+}
+
+// drain writes batches until there is nothing to write.
+func (j *Journal) drain() {
+	for {
+		j.mu.Lock()
+		b := j.batch
+		if b.lines.Len() == 0 {
+			j.writing = false
+			j.mu.Unlock()
+			return
+		}
+		j.batch = newBatch()
+		j.mu.Unlock()
+		if b.err = j.write(b.lines.Bytes()); b.err != nil {
+			b.err = fmt.Errorf("journal: %w", b.err)
+		}
+		close(b.done)
+	}
+}
+
+// write brings lines to the disk, in a new file if the newest is full.
+func (j *Journal) write(lines []byte) error {
+	if j.file.f == nil || j.file.size > 0 && j.file.size+int64(len(lines)) > j.o.FileBytes {
+		next, err := j.file.next(j.dir, j.o.Writer)
+		if err != nil {
+			return err
+		}
+		j.file = next
+		if err := dropOldest(j.dir, j.o.Writer, j.o.Files); err != nil {
+			return err
+		}
+	}
+	return j.file.append(lines)
+}
+
+// Close ends the journal. What is being appended is written first.
+func (j *Journal) Close() error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return nil
+	}
+	j.closed = true
+	j.mu.Unlock()
+	j.appending.Wait()
+	return errors.Join(j.file.close(), j.lock.Close())
+}

@@ -1,0 +1,149 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	prefix = "displacements-"
+	suffix = ".jsonl"
+)
+
+// file is the newest file of a writer.
+type file struct {
+	number int // 0: there is none yet
+	f      *os.File
+	size   int64 // of whole lines
+}
+
+func pathOf(dir, writer string, number int) string {
+	return filepath.Join(dir, fmt.Sprintf("%s%s.%08d%s", prefix, writer, number, suffix))
+}
+
+// filesOf are the files of a writer, of all for "", by writer and age.
+func filesOf(dir, writer string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		name, ok := strings.CutPrefix(e.Name(), prefix)
+		if ok && strings.HasSuffix(name, suffix) && (writer == "" || strings.HasPrefix(name, writer+".")) {
+			out = append(out, filepath.Join(dir, e.Name()))
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// newest opens the newest file of a writer and takes out a line without an end.
+func newest(dir, writer string) (*file, error) {
+	paths, err := filesOf(dir, writer)
+	if err != nil || len(paths) == 0 {
+		return &file{}, err
+	}
+	last := paths[len(paths)-1]
+	out := &file{}
+	digits := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(last), prefix+writer+"."), suffix)
+	if _, err := fmt.Sscanf(digits, "%d", &out.number); err != nil {
+		return nil, fmt.Errorf("%s: not a file of this journal: its number must be digits", last)
+	}
+	f, err := os.OpenFile(last, os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if out.size, err = whole(f); err == nil {
+		err = f.Truncate(out.size)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	out.f = f
+	return out, nil
+}
+
+// whole is how many bytes of a file are whole lines.
+func whole(f *os.File) (int64, error) {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	block := make([]byte, 64<<10)
+	for end > 0 {
+		from := max(0, end-int64(len(block)))
+		part := block[:end-from]
+		if _, err := f.ReadAt(part, from); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		end = from
+	}
+	return 0, nil
+}
+
+// next begins the file after this one.
+func (f *file) next(dir, writer string) (*file, error) {
+	path := pathOf(dir, writer, f.number+1)
+	n, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syncDir(dir); err != nil {
+		return nil, errors.Join(err, n.Close(), os.Remove(path))
+	}
+	_ = f.close()
+	return &file{number: f.number + 1, f: n}, nil
+}
+
+// syncDir makes the names in a directory last.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// append writes lines behind those that are there. What an error leaves of them is overwritten by
+// the next ones.
+func (f *file) append(lines []byte) error {
+	if _, err := f.f.WriteAt(lines, f.size); err != nil {
+		return errors.Join(err, f.f.Truncate(f.size))
+	}
+	if err := f.f.Sync(); err != nil {
+		return err
+	}
+	f.size += int64(len(lines))
+	return nil
+}
+
+func (f *file) close() error {
+	if f.f == nil {
+		return nil
+	}
+	return f.f.Close()
+}
+
+// dropOldest removes the oldest files of a writer but so many.
+func dropOldest(dir, writer string, keep int) error {
+	paths, err := filesOf(dir, writer)
+	if err != nil {
+		return err
+	}
+	for _, p := range paths[:max(0, len(paths)-keep)] {
+		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

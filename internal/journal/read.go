@@ -1,0 +1,116 @@
+package journal
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Read reads the records of a journal that may be being written to, one a pod, the newest first. A line
+// that is cut off at the end of a file is passed over; any other that cannot be read is too, and told
+// of.
+func Read(dir string) (records []*Displacement, faults []error, err error) {
+	paths, err := filesOf(dir, "")
+	if err != nil {
+		return nil, nil, fmt.Errorf("journal: %w", err)
+	}
+	for _, p := range paths {
+		got, wrong, err := readFile(p)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it was the oldest
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("journal: %w", err)
+		}
+		records, faults = append(records, got...), append(faults, wrong...)
+	}
+	return Merge(records), faults, nil
+}
+
+func readFile(path string) (out []*Displacement, faults []error, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }()
+	r := bufio.NewReader(f)
+	for n := 1; ; n++ {
+		line, err := r.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			return out, faults, nil // a line without an end is not whole
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		d, err := ParseDisplacement(line)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s:%d: %w", path, n, err))
+			continue
+		}
+		out = append(out, d)
+	}
+}
+
+// Merge makes one record a pod of all that there are about it, in whatever order, the newest first.
+func Merge(records []*Displacement) []*Displacement {
+	byPod := map[string]*Displacement{}
+	var out []*Displacement
+	for _, d := range records {
+		key := d.Pod.Key() + "/" + d.Pod.UID
+		if d.Pod.UID == "" {
+			key += d.Time.String()
+		}
+		have, known := byPod[key]
+		if !known {
+			have = &Displacement{}
+			*have = *d
+			byPod[key] = have
+			out = append(out, have)
+			continue
+		}
+		have.merge(d)
+	}
+	Sort(out)
+	return out
+}
+
+// Sort puts records in order, the newest first.
+func Sort(list []*Displacement) {
+	slices.SortFunc(list, func(a, b *Displacement) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Pod.Key(), b.Pod.Key()), cmp.Compare(a.Pod.UID, b.Pod.UID))
+	})
+}
+
+// merge takes in what another record of the same pod knows. What was written when it happened is
+// believed rather than what was pieced together afterwards, then the earlier one.
+func (d *Displacement) merge(o *Displacement) {
+	gone, replacement := d.Gone, d.Replacement
+	if gone == nil || o.Gone != nil && o.Gone.Before(*gone) {
+		gone = o.Gone
+	}
+	if replacement == nil || o.Replacement != nil && o.Replacement.fuller(replacement) {
+		replacement = o.Replacement
+	}
+	first := d.Afterwards == o.Afterwards && o.Time.Before(d.Time)
+	if d.Afterwards && !o.Afterwards || first {
+		*d = *o
+	}
+	d.Gone, d.Replacement = gone, replacement
+}
+
+// fuller says whether it knows more than another one.
+func (r *Replacement) fuller(o *Replacement) bool {
+	count := func(r *Replacement) (n int) {
+		for _, known := range []bool{r.Node != "", r.Scheduled != nil, r.Ready != nil} {
+			if known {
+				n++
+			}
+		}
+		return n
+	}
+	return count(r) > count(o)
+}
