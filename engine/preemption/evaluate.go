@@ -117,6 +117,12 @@ func openAccount(s *cluster.State, rule budget.Rule) *budget.Account {
 	return budget.NewAccount(rule, budgets, healthy)
 }
 
+// Debits are what pods that are displaced whatever budgets say take from them: those that
+// another process has chosen and not driven out yet. What is booked already costs nothing.
+func Debits(s *cluster.State, o Options, victims []*model.Pod) []decision.Debit {
+	return openAccount(s, o.rule()).Debits(victims)
+}
+
 // tryAll tries every node that is refused, but not for good. The fault is that of the
 // first node that could not be judged.
 func (e *reference) tryAll(rec *decision.Record, r *Result) (fault string) {

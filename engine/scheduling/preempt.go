@@ -73,7 +73,7 @@ func (m *Machine) rejected(now time.Time, a queue.Attempt, pod *model.Pod, s *de
 
 // unfinished is the choice that another process made for a pod and did not carry out to its
 // end: victims are marked, which happens to all of them before the first is deleted, and
-// after the budgets were debited.
+// after the budgets were debited. A budget made since then gets its entries now.
 func (m *Machine) unfinished(pod *model.Pod) *decision.Preemption {
 	id, ok := m.state.NodeID(pod.Nominated)
 	if !ok || pod.Spec.NeverPreempts || m.nominees[pod.UID] != nil {
@@ -88,7 +88,15 @@ func (m *Machine) unfinished(pod *model.Pod) *decision.Preemption {
 	if len(p.Victims) == 0 {
 		return nil
 	}
+	if b, ok := m.placers[pod.Spec.SchedulerName].(booker); ok {
+		p.Debits = b.Debits(p.Victims)
+	}
 	return p
+}
+
+// booker is a Placer that says what victims take from budgets.
+type booker interface {
+	Debits(victims []*model.Pod) []decision.Debit
 }
 
 // takeOver sets the deadline for victims that another process drives out, or drove

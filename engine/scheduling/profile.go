@@ -67,6 +67,11 @@ func (p *placed) Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemp
 	return p.planner.Plan(pod, sum)
 }
 
+// Debits are what victims that were chosen before take from budgets.
+func (p *placed) Debits(victims []*model.Pod) []decision.Debit {
+	return preemption.Debits(p.state, p.by.Preemption, victims)
+}
+
 // Survey is the plain path.
 func (p *placed) Survey(pod *model.Pod) *decision.Record {
 	return placement.Evaluate(p.state, p.profile, p.by.Seed, pod)
