@@ -68,7 +68,8 @@ func New(o Options) *Actuator {
 	}
 	a := &Actuator{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
 		asks: make(chan scheduling.Effect, o.Workers*waitingEach),
-		door: Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, Lost: o.Lost, NotDebited: o.NotDebited}}
+		door: Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, Lost: o.Lost}}
+	a.door.NotDebited = func(b *model.Budget, err error) { a.o.NotDebited(b, err) }
 	if o.Events != nil {
 		a.door.Instance = o.Events.instance
 	}

@@ -11,11 +11,21 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/scheduling"
 )
 
 // debitTries is how often a budget is read again that others write at the same time.
 const debitTries = 10
+
+// RefusedError says that a budget does not allow a displacement, and nothing was done.
+type RefusedError struct {
+	Budget  *policyv1.PodDisruptionBudget // as it was read
+	Allowed int32
+	Wanted  int
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("disruption budget %s/%s allows %d, %d of its pods were to leave", e.Budget.Namespace, e.Budget.Name, e.Allowed, e.Wanted)
+}
 
 // debited is what was taken from one budget.
 type debited struct {
@@ -25,29 +35,31 @@ type debited struct {
 	before, after   int32
 }
 
-// debit books the victims of a decision: one update a budget, in the order of names. When
-// a budget does not allow what was to be paid, what was taken from those before
-// is given back. The entries are what each victim's record says, by "namespace/name".
+// Debit books victims in budgets: one update a budget, in the order of the debits, which is that of
+// names. When a budget does not allow what was to be paid and nothing is to be overruled,
+// what was taken from those before is given back, and the error is a *RefusedError. The
+// entries are what each victim's record says, by "namespace/name".
 //
 // Where the API refuses the update, as it does with kube-scheduler's role, nothing is
 // debited and the displacement goes on, as kube-scheduler's would.
-func (a *Actuator) debit(ctx context.Context, e scheduling.Preempt) (map[string][]displace.Entry, scheduling.Outcome) {
-	overrule := displace.Preemption.Policy().Overrules(e.Number)
+func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims []*model.Pod, overrule bool) (map[string][]displace.Entry, error) {
 	entries := map[string][]displace.Entry{}
 	var done []debited
-	for _, d := range e.Plan.Debits {
-		got, refusal, err := a.debitOne(ctx, d, e.Plan.Victims, overrule)
+	for _, x := range debits {
+		got, refusal, err := d.debitOne(ctx, x, victims, overrule)
 		switch {
 		case err != nil && certain(err) && !apierrors.IsTooManyRequests(err):
-			a.o.NotDebited(d.Budget, err)
+			if d.NotDebited != nil {
+				d.NotDebited(x.Budget, err)
+			}
 			continue
 		case err != nil:
-			return nil, scheduling.Outcome{Result: scheduling.Unknown, Why: err.Error()}
+			return nil, err
 		case refusal != nil:
 			for _, g := range done {
-				a.refund(ctx, g)
+				d.refund(ctx, g)
 			}
-			return nil, scheduling.Outcome{Result: scheduling.Refused, Budgets: []*model.Budget{a.o.Budget(refusal)}, Why: fmt.Sprintf("disruption budget %s/%s allows %d, %d of its pods were to leave", refusal.Namespace, refusal.Name, allows(refusal), len(d.Paid))}
+			return nil, &RefusedError{Budget: refusal, Allowed: allows(refusal), Wanted: len(x.Paid)}
 		}
 		done = append(done, got)
 		for _, name := range got.paid {
@@ -59,15 +71,15 @@ func (a *Actuator) debit(ctx context.Context, e scheduling.Preempt) (map[string]
 			entries[key] = append(entries[key], displace.Entry{Budget: got.name, Before: got.before, After: got.after, Overruled: true})
 		}
 	}
-	return entries, scheduling.Outcome{}
+	return entries, nil
 }
 
 // debitOne books victims in one budget. A refusal is the budget that does not allow it.
 // A budget that is gone protects nobody.
-func (a *Actuator) debitOne(ctx context.Context, d decision.Debit, victims []*model.Pod, overrule bool) (got debited, refusal *policyv1.PodDisruptionBudget, err error) {
-	client := a.o.Client.PolicyV1().PodDisruptionBudgets(d.Budget.Namespace)
+func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*model.Pod, overrule bool) (got debited, refusal *policyv1.PodDisruptionBudget, err error) {
+	client := d.Client.PolicyV1().PodDisruptionBudgets(x.Budget.Namespace)
 	for range debitTries {
-		b, err := client.Get(ctx, d.Budget.Name, metav1.GetOptions{})
+		b, err := client.Get(ctx, x.Budget.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return got, nil, nil
 		}
@@ -75,14 +87,14 @@ func (a *Actuator) debitOne(ctx context.Context, d decision.Debit, victims []*mo
 			return got, nil, err
 		}
 		got = debited{namespace: b.Namespace, name: b.Name, before: b.Status.DisruptionsAllowed}
-		book(b, d, victims, &got, allows(b))
-		if int(allows(b)) < len(unbooked(b, d.Paid, victims)) && !overrule {
+		book(b, x, victims, &got, allows(b))
+		if int(allows(b)) < len(unbooked(b, x.Paid, victims)) && !overrule {
 			return got, b, nil
 		}
 		if len(got.paid)+len(got.overruled) == 0 {
 			return got, nil, nil // all was booked before
 		}
-		now := metav1.NewTime(a.o.Now())
+		now := metav1.NewTime(d.Now())
 		if b.Status.DisruptedPods == nil {
 			b.Status.DisruptedPods = map[string]metav1.Time{}
 		}
@@ -97,7 +109,7 @@ func (a *Actuator) debitOne(ctx context.Context, d decision.Debit, victims []*mo
 			return got, nil, err
 		}
 	}
-	return got, nil, fmt.Errorf("disruption budget %s/%s: %d conflicts in a row", d.Budget.Namespace, d.Budget.Name, debitTries)
+	return got, nil, fmt.Errorf("disruption budget %s/%s: %d conflicts in a row", x.Budget.Namespace, x.Budget.Name, debitTries)
 }
 
 // book divides the victims that have no entry yet into those that the budget
@@ -141,17 +153,17 @@ func allows(b *policyv1.PodDisruptionBudget) int32 {
 }
 
 // refund takes entries back. What cannot be taken back ages out, on the safe side.
-func (a *Actuator) refund(ctx context.Context, d debited) {
-	client := a.o.Client.PolicyV1().PodDisruptionBudgets(d.namespace)
+func (d *Displacer) refund(ctx context.Context, taken debited) {
+	client := d.Client.PolicyV1().PodDisruptionBudgets(taken.namespace)
 	for range debitTries {
-		b, err := client.Get(ctx, d.name, metav1.GetOptions{})
+		b, err := client.Get(ctx, taken.name, metav1.GetOptions{})
 		if err != nil {
 			return
 		}
-		for _, name := range d.overruled {
+		for _, name := range taken.overruled {
 			delete(b.Status.DisruptedPods, name)
 		}
-		for _, name := range d.paid {
+		for _, name := range taken.paid {
 			if _, there := b.Status.DisruptedPods[name]; there {
 				delete(b.Status.DisruptedPods, name)
 				b.Status.DisruptionsAllowed++

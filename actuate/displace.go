@@ -2,6 +2,7 @@ package actuate
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,9 +51,12 @@ func (a *Actuator) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	if err != nil {
 		return scheduling.Outcome{Result: scheduling.Unknown, Why: err.Error()}
 	}
-	entries, out := a.debit(ctx, e)
-	if out.Result != scheduling.Done {
-		return out
+	entries, err := a.door.Debit(ctx, e.Plan.Debits, e.Plan.Victims, displace.Preemption.Policy().Overrules(e.Number))
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+		return scheduling.Outcome{Result: scheduling.Refused, Budgets: []*model.Budget{a.o.Budget(refused.Budget)}, Why: err.Error()}
+	}
+	if err != nil {
+		return scheduling.Outcome{Result: scheduling.Unknown, Why: err.Error()}
 	}
 	deleted := false
 	for n, step := range []func(context.Context, *victim, *displace.Record) error{a.mark, a.tell, a.remove} {
@@ -110,7 +114,8 @@ func (a *Actuator) mark(ctx context.Context, v *victim, r *displace.Record) erro
 	if v.marked {
 		return nil
 	}
-	return v.still(a.door.mark(ctx, r, &corev1.Pod{}, "", ""))
+	_, err := a.door.mark(ctx, r, &corev1.Pod{}, "", "")
+	return v.still(err)
 }
 
 // tell writes the event about a victim. That it cannot be written stops nothing.
@@ -125,7 +130,7 @@ func (a *Actuator) tell(ctx context.Context, _ *victim, r *displace.Record) erro
 
 // remove deletes a victim with its own grace period.
 func (a *Actuator) remove(ctx context.Context, _ *victim, r *displace.Record) error {
-	return a.door.remove(ctx, r)
+	return a.door.remove(ctx, r, "")
 }
 
 // still notes that a victim turns out to be gone, which is what was wanted.

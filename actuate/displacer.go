@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,17 +57,6 @@ type Displacement struct {
 	ResourceVersion string
 }
 
-// RefusedError says that a budget does not allow a displacement, and nothing was done.
-type RefusedError struct {
-	Budget  string // namespace/name
-	Allowed int32
-	Wanted  int
-}
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("disruption budget %s allows %d, %d of its pods were to leave", e.Budget, e.Allowed, e.Wanted)
-}
-
 // Displace displaces a pod. It returns nil when the pod is gone, or a namesake has taken its
 // place; a *RefusedError when a budget does not allow it; a conflict when the pod is
 // not of the given ResourceVersion any more.
@@ -77,13 +65,25 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 		return errors.New("displacing a pod: it has no uid")
 	}
 	r := x.record()
-	if err := d.mark(ctx, r, x.Pod, x.Phase, x.ResourceVersion); gone(err) {
+	if len(x.Debits) > 0 {
+		entries, err := d.Debit(ctx, x.Debits, []*model.Pod{r.Victim}, x.Overrule)
+		if err != nil {
+			return err
+		}
+		r.Entries = append(r.Entries, entries[r.Victim.Key()]...)
+	}
+	wrote, err := d.mark(ctx, r, x.Pod, x.Phase, x.ResourceVersion)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) && x.ResourceVersion == "" {
 		return nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	d.Tell(ctx, r)
-	return d.remove(ctx, r)
+	if wrote {
+		x.ResourceVersion = ""
+	}
+	return d.remove(ctx, r, x.ResourceVersion)
 }
 
 // record is the record of a displacement.
@@ -111,8 +111,9 @@ func (d *Displacer) Condition(r *displace.Record) corev1.PodCondition {
 		Message: Truncate(r.Message()), LastTransitionTime: metav1.NewTime(d.Now().UTC().Truncate(time.Second))}
 }
 
-// mark writes the condition unless the pod has it, and the phase, if one is given.
-func (d *Displacer) mark(ctx context.Context, r *displace.Record, p *corev1.Pod, phase corev1.PodPhase, version string) error {
+// mark writes the condition unless the pod has it, and the phase, if one is given; it says whether it
+// wrote anything.
+func (d *Displacer) mark(ctx context.Context, r *displace.Record, p *corev1.Pod, phase corev1.PodPhase, version string) (wrote bool, err error) {
 	status := map[string]any{}
 	if !hasCondition(p, r.Cause) {
 		c := d.Condition(r)
@@ -122,9 +123,9 @@ func (d *Displacer) mark(ctx context.Context, r *displace.Record, p *corev1.Pod,
 		status["phase"] = phase
 	}
 	if len(status) == 0 {
-		return nil
+		return false, nil
 	}
-	return patchStatus(ctx, d.Client, r.Victim, version, status)
+	return true, patchStatus(ctx, d.Client, r.Victim, version, status)
 }
 
 // hasCondition says whether a pod is marked for a cause.
@@ -138,11 +139,14 @@ func hasCondition(p *corev1.Pod, c displace.Cause) bool {
 }
 
 // remove deletes the victim.
-func (d *Displacer) remove(ctx context.Context, r *displace.Record) error {
+func (d *Displacer) remove(ctx context.Context, r *displace.Record, version string) error {
 	uid := types.UID(r.Victim.UID)
-	err := d.Client.CoreV1().Pods(r.Victim.Namespace).Delete(ctx, r.Victim.Name,
-		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: r.Grace})
-	if gone(err) {
+	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: r.Grace}
+	if version != "" {
+		o.Preconditions.ResourceVersion = &version
+	}
+	err := d.Client.CoreV1().Pods(r.Victim.Namespace).Delete(ctx, r.Victim.Name, o)
+	if version == "" && gone(err) {
 		return nil
 	}
 	return err

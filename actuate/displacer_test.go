@@ -1,0 +1,113 @@
+package actuate
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+func door(t *testing.T, there ...runtime.Object) (*Displacer, *fake.Clientset, func() []*journal.Displacement) {
+	t.Helper()
+	client, dir := fake.NewClientset(there...), t.TempDir()
+	j, err := journal.Open(dir, journal.Options{Writer: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	read := func() []*journal.Displacement {
+		list, faults, err := journal.Read(dir)
+		if err != nil || len(faults) > 0 {
+			t.Fatal(err, faults)
+		}
+		return list
+	}
+	lost := func(what string, err error) { t.Errorf("lost %s: %v", what, err) }
+	return &Displacer{Client: client, Now: func() time.Time { return clock }, Component: "taint-eviction-controller", Journal: j, Lost: lost}, client, read
+}
+
+func TestDisplaceTellsOnce(t *testing.T) {
+	grace, pod := int64(3), low("a")
+	d, client, read := door(t, pod)
+	x := Displacement{Pod: pod, Cause: displace.Taint, Rule: "taint k=v:NoExecute, tolerated for 300 s", Grace: &grace}
+	client.PrependReactor("delete", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewInternalError(errors.New("not now"))
+	})
+	if err := d.Displace(t.Context(), x); err == nil {
+		t.Fatal("no error although the pod was not deleted")
+	}
+	client.ReactionChain = client.ReactionChain[1:]
+	if err := d.Displace(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Displace(t.Context(), x); err != nil { // it is gone
+		t.Fatal(err)
+	}
+	events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+	if len(events.Items) != 1 {
+		t.Fatalf("%d events", len(events.Items))
+	}
+	e := events.Items[0]
+	rec, err := journal.ParseDisplacement(e.Annotations[journal.Annotation])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const message = "Taint manager: deleting due to NoExecute taint; taint k=v:NoExecute, tolerated for 300 s; with a grace period of 3 s"
+	if e.Reason != "TaintManagerEviction" || e.Note != "Marking for deletion Pod ns/a" || e.ReportingController != "taint-eviction-controller" || rec.Message != message ||
+		rec.Node != "n1" || rec.Cause != "Taint" || rec.Reason != "DeletionByTaintManager" {
+		t.Errorf("event %+v, record %+v", e, rec)
+	}
+	if list := read(); len(list) != 1 || list[0].Pod.UID != "uid-a" {
+		t.Errorf("the journal has %d records", len(list))
+	}
+}
+
+func TestDisplaceAsksBudgets(t *testing.T) {
+	pod := low("a")
+	debits := []decision.Debit{{Budget: &model.Budget{Namespace: "ns", Name: "x"}, Paid: []string{"a"}}}
+	d, client, _ := door(t, pod, allowing("x", 0))
+	err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displace.PodGC, Debits: debits})
+	if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Wanted != 1 || strings.Contains(deeds(client), "delete") {
+		t.Fatalf("%v after %s", err, deeds(client))
+	}
+	if err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displace.PodGC, Debits: debits, Overrule: true, Phase: corev1.PodFailed}); err != nil {
+		t.Fatal(err)
+	}
+	events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+	if rec, _ := journal.ParseDisplacement(events.Items[0].Annotations[journal.Annotation]); len(rec.Budgets) != 1 || !rec.Budgets[0].Overruled {
+		t.Errorf("record %+v", rec)
+	}
+	for _, a := range client.Actions() {
+		if p, ok := a.(ktesting.PatchAction); ok && !strings.Contains(string(p.GetPatch()), `"phase":"Failed"`) {
+			t.Errorf("patch %s", p.GetPatch())
+		}
+	}
+}
+
+func TestDisplaceLeavesNamesakesAlone(t *testing.T) {
+	conflict := apierrors.NewConflict(pods, "a", errors.New("another uid, or version"))
+	for version, want := range map[string]bool{"": true, "7": false} {
+		pod := low("a")
+		d, client, _ := door(t, pod)
+		client.PrependReactor("patch", "pods", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
+		err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displace.API, ResourceVersion: version})
+		if (err == nil) != want || strings.Contains(deeds(client), "delete") || strings.Contains(deeds(client), "create") {
+			t.Errorf("version %q: %v after %s", version, err, deeds(client))
+		}
+	}
+	if d, _, _ := door(t); d.Displace(t.Context(), Displacement{Pod: &corev1.Pod{}}) == nil {
+		t.Error("a pod without uid was displaced")
+	}
+}
