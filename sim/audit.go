@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -31,7 +30,8 @@ var Invariants = map[string]string{
 	"AskedOnce":          "no second node is asked for while the first may still be granted",
 	"NodeCapacity":       "pods that we bound do not ask for more than their node has",
 	"BudgetObeyed":       "no displacement that obeys a budget goes past it",
-	"Booked":             "a victim has an entry in every budget that covers it",
+	"Booked":             "a pod displaced by who obeys has an entry in every budget that covers it",
+	"DisplacedOnce":      "a pod is displaced once, says so, and has one event that is the record",
 	"LowerVictims":       "a victim's priority is below its preemptor's",
 	"NomineesRoom":       "a nominee's room is not given to a pod of lower priority",
 	"NothingLost":        "a pending pod is in the queue or in an attempt",
@@ -54,10 +54,12 @@ type audit struct {
 	open    map[string]map[*request]string // binds that may still be granted: pod uid to node
 	rooms   map[string]*room               // by node
 	ledgers map[string]*ledger             // by budget
+	cover   *coverage
+	granted int // displacements that budgets paid for
+	records records
 
 	compared time.Time // when the view was last compared with the store
 	revision uint64    // of the store then
-	compiled map[types.UID]*model.Pod
 }
 
 // comparing is how long to leave between two comparisons of view and store.
@@ -65,7 +67,8 @@ const comparing = 5 * time.Second
 
 func newAudit(w *World) *audit {
 	return &audit{w: w, made: map[types.UID]time.Time{}, labelled: map[types.UID]time.Time{}, preemptors: map[string]bool{}, open: map[string]map[*request]string{},
-		rooms: map[string]*room{}, ledgers: map[string]*ledger{}, compiled: map[types.UID]*model.Pod{}}
+		rooms: map[string]*room{}, ledgers: map[string]*ledger{}, cover: newCoverage(),
+		records: records{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
 }
 
 // fail ends the run with the first violation.
@@ -96,6 +99,7 @@ func (a *audit) committed(c store.Change) {
 	}
 	a.settleRooms(c)
 	a.settleLedgers(c)
+	a.eventMade(c)
 }
 
 // stepped looks at the machine after a step.

@@ -6,122 +6,109 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// ledger is what is true of a budget, counted from the store itself.
+// ledger is what is known of a budget.
 type ledger struct {
-	selector labels.Selector
-	allows   int32     // now
-	fell     time.Time // when it last became less by somebody else's doing
+	fell time.Time // when what it allows last became less by somebody else's doing
 }
 
-// selects says whether an object is there and under the budget. A pod that is relabelled
-// was under it until now.
-func (l *ledger) selects(o store.Object) bool {
-	return o != nil && l.selector.Matches(labels.Set(o.GetLabels()))
-}
-
-// unseen is how long something that others did may be unknown to who displaces.
+// unseen is how long something that others did may be unknown to who displaces from a cache.
 func (a *audit) unseen() time.Duration {
 	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.o.Latency) + a.w.scheduler.reader.lag + a.w.disruption.r.lag
 }
 
-// settleLedgers counts budgets again that a commit concerns. What falls is the
-// doing of others: a debit is settled by debited, before.
+// settleLedgers notes when a commit lets a budget allow less than before. A debit does
+// not; it is held against the budget by debited, before.
 func (a *audit) settleLedgers(c store.Change) {
 	switch c.Kind {
 	case store.Budgets:
 		key := keyOf(c.Object())
+		a.cover.take(c.Kind, key, c.New)
+		old, _ := c.Old.(*policyv1.PodDisruptionBudget)
 		b, ok := c.New.(*policyv1.PodDisruptionBudget)
-		if c.New == nil || !ok {
+		if !ok {
 			delete(a.ledgers, key)
-			return
+		} else if a.ledgers[key] == nil || old == nil || old.Generation != b.Generation {
+			a.ledgers[key] = &ledger{fell: a.w.now}
 		}
-		l := a.ledgers[key]
-		if old, _ := c.Old.(*policyv1.PodDisruptionBudget); l == nil || old == nil || old.Generation != b.Generation {
-			selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-			if err != nil {
-				return
-			}
-			a.ledgers[key] = &ledger{selector: selector, allows: a.allows(b, selector), fell: a.w.now}
-			return
-		}
-		l.allows = a.allows(b, l.selector)
 	case store.Pods:
-		for _, key := range sortedKeys(a.ledgers) {
-			a.recount(key, c)
+		old, _ := c.Old.(*corev1.Pod)
+		p, _ := c.New.(*corev1.Pod)
+		for _, key := range a.cover.take(c.Kind, keyOf(c.Object()), c.New) {
+			budget := a.cover.budgets[key]
+			o, _ := a.w.api.Get(store.Budgets, key)
+			b, ok := o.(*policyv1.PodDisruptionBudget)
+			if l := a.ledgers[key]; !ok || l == nil || !a.worse(b, budget, old, p) {
+				continue
+			} else {
+				l.fell = a.w.now
+			}
+		}
+	case store.ReplicaSets, store.Deployments, store.StatefulSets, store.Controllers:
+		for _, l := range a.ledgers {
+			l.fell = a.w.now // they may want more pods than before
 		}
 	}
 }
 
-func (a *audit) recount(key string, c store.Change) {
-	l := a.ledgers[key]
-	o, _ := a.w.api.Get(store.Budgets, key)
-	b, ok := o.(*policyv1.PodDisruptionBudget)
-	if !ok || b.Namespace != c.Object().GetNamespace() || !l.selects(c.Old) && !l.selects(c.New) {
-		return
+// worse says whether a pod's change lets a budget allow less: one is expected that was not, or
+// one is healthy no more that the budget did not let go.
+func (a *audit) worse(b *policyv1.PodDisruptionBudget, budget *covered, old, now *corev1.Pod) bool {
+	if !budget.selects(old) {
+		return true
 	}
-	n := a.allows(b, l.selector)
-	if _, entered := b.Status.DisruptedPods[c.Object().GetName()]; n < l.allows && !entered {
-		l.fell = a.w.now
-	}
-	l.allows = n
+	_, entered := b.Status.DisruptedPods[old.Name]
+	counts := isReady(old) && old.DeletionTimestamp == nil && !finished(old)
+	return counts && !entered && !(budget.selects(now) && isReady(now) && now.DeletionTimestamp == nil && !finished(now))
 }
 
 // allows is how many pods may leave, in truth; negative when too few are there.
-func (a *audit) allows(b *policyv1.PodDisruptionBudget, selector labels.Selector) int32 {
-	var expected, healthy int32
-	for _, o := range a.w.api.List(store.Pods) {
-		p, ok := o.(*corev1.Pod)
-		if !ok || p.Namespace != b.Namespace || finished(p) || !selector.Matches(labels.Set(p.Labels)) {
-			continue
-		}
-		expected++
-		if _, entered := b.Status.DisruptedPods[p.Name]; !entered && p.DeletionTimestamp == nil && isReady(p) {
-			healthy++
-		}
+func (a *audit) allows(key string, b *policyv1.PodDisruptionBudget) int32 {
+	c := a.w.facts(b, a.cover.members(key), a.w.api.Get).Count()
+	if c.Failed() || c.ExpectedPods == 0 {
+		return 0
 	}
-	return healthy - desired(b, expected)
+	return c.CurrentHealthy - c.DesiredHealthy
 }
 
 // debited holds BudgetObeyed against a debit that is about to be committed: before it, as
-// many had to be allowed as it pays for. What others did a moment ago nobody could know.
-func (a *audit) debited(b *policyv1.PodDisruptionBudget, paid []string) {
-	l := a.ledgers[keyOf(b)]
-	if !a.w.o.Audit || l == nil {
+// many had to be allowed as it pays for. What others did within unseen the one who
+// displaces could not know.
+func (a *audit) debited(b *policyv1.PodDisruptionBudget, paid []string, unseen time.Duration) {
+	key := keyOf(b)
+	l := a.ledgers[key]
+	o, _ := a.w.api.Get(store.Budgets, key)
+	before, ok := o.(*policyv1.PodDisruptionBudget)
+	if !a.w.o.Audit || l == nil || !ok {
 		return
 	}
 	if b.Status.DisruptionsAllowed < 0 {
-		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions after a debit", keyOf(b), b.Status.DisruptionsAllowed))
+		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
 	}
-	if healthy := a.healthy(b, paid); healthy > max(l.allows, 0) && a.w.now.Sub(l.fell) > a.unseen() {
-		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions in truth, and %d are paid for: %v", keyOf(b), l.allows, healthy, paid))
+	a.granted += len(paid)
+	allows := a.allows(key, before)
+	if healthy := a.healthy(before, paid); healthy > max(allows, 0) && a.w.now.Sub(l.fell) > unseen {
+		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions in truth, and %d are paid for: %v", key, allows, healthy, paid))
 	}
 }
 
 // healthy is how many of the named pods count as healthy until now.
 func (a *audit) healthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
-	o, _ := a.w.api.Get(store.Budgets, keyOf(b))
-	before, ok := o.(*policyv1.PodDisruptionBudget)
-	if !ok {
-		return 0
-	}
 	for _, name := range names {
 		p := a.w.api.Pod(store.Key(b.Namespace, name))
-		if _, entered := before.Status.DisruptedPods[name]; p != nil && !entered && p.DeletionTimestamp == nil && isReady(p) {
+		if _, entered := b.Status.DisruptedPods[name]; p != nil && !entered && p.DeletionTimestamp == nil && isReady(p) {
 			n++
 		}
 	}
 	return n
 }
 
-// displaced holds LowerVictims and Booked against a deletion that is about to be done.
+// displaced holds LowerVictims and Booked against a preemption that is about to be done.
 func (a *audit) displaced(by *model.Pod, victim *corev1.Pod, e scheduling.Preempt) {
 	if !a.w.o.Audit {
 		return
@@ -129,16 +116,35 @@ func (a *audit) displaced(by *model.Pod, victim *corev1.Pod, e scheduling.Preemp
 	if p := a.w.api.Pod(by.Key()); p != nil && victim.Spec.Priority != nil && by.Spec.Priority <= *victim.Spec.Priority {
 		a.fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", by.Key(), by.Spec.Priority, keyOf(victim), *victim.Spec.Priority))
 	}
-	for _, key := range sortedKeys(a.ledgers) {
+	a.booked(victim, fmt.Sprintf("%s (choice %d)", by.Key(), e.Number))
+	a.recorded(victim)
+}
+
+// leaves holds what must be against a displacement that is about to be done.
+func (a *audit) leaves(p *corev1.Pod, d *displacement) {
+	if !a.w.o.Audit {
+		return
+	}
+	if d.obeys {
+		a.booked(p, d.record.By)
+	}
+	a.recorded(p)
+}
+
+// booked holds that each budget over a pod has an entry for it.
+func (a *audit) booked(victim *corev1.Pod, by string) {
+	if !isReady(victim) {
+		return // it does not count for any
+	}
+	for _, key := range a.cover.of(victim) {
 		l := a.ledgers[key]
 		o, _ := a.w.api.Get(store.Budgets, key)
 		b, ok := o.(*policyv1.PodDisruptionBudget)
-		young := a.w.now.Sub(a.labelled[victim.UID]) < a.unseen() || a.w.now.Sub(l.fell) < a.unseen()
-		if !ok || young || b.Namespace != victim.Namespace || !l.selector.Matches(labels.Set(victim.Labels)) {
+		if !ok || l == nil || a.w.now.Sub(a.labelled[victim.UID]) < a.unseen() || a.w.now.Sub(l.fell) < a.unseen() {
 			continue
 		}
 		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered {
-			a.fail("Booked", fmt.Sprintf("pod %s is displaced by %s (choice %d), and budget %s has no entry for it", keyOf(victim), by.Key(), e.Number, key))
+			a.fail("Booked", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", keyOf(victim), by, key))
 		}
 	}
 }

@@ -31,12 +31,16 @@ var faulty = map[string]func(t *testing.T, w *World){
 		w.scheduler.carry(scheduling.Bind{ID: 1000, Pod: w.known("default/waits"), Node: "n1"})
 	},
 	"BudgetObeyed": func(t *testing.T, w *World) {
-		budget(t, w)
+		guarded(t, w)
 		w.preemptBy("default/waits", "default/web", true)
 	},
 	"Booked": func(t *testing.T, w *World) {
-		budget(t, w)
+		guarded(t, w)
 		w.preemptBy("default/waits", "default/web", false)
+	},
+	"DisplacedOnce": func(_ *testing.T, w *World) {
+		d := &displacement{pod: w.api.Pod("default/web")}
+		_ = w.driveOut(d, "somebody") // who has not said so
 	},
 	"LowerVictims": func(_ *testing.T, w *World) { w.preemptBy("default/web", "default/db", false) },
 	"NomineesRoom": func(_ *testing.T, w *World) {
@@ -153,8 +157,8 @@ func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod 
 	return p
 }
 
-// budget protects web altogether, and its status says otherwise.
-func budget(t *testing.T, w *World) {
+// guarded protects web altogether, and its status says otherwise.
+func guarded(t *testing.T, w *World) {
 	t.Helper()
 	one := intstr.FromInt32(1)
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}

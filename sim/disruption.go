@@ -1,125 +1,228 @@
 package sim
 
 import (
-	"maps"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// disruption is the actor that keeps the status of budgets, from watches of its own.
+// disruption is the actor that keeps the status of budgets, from watches of its own, and
+// takes back conditions of pods that were to be displaced and were not.
 type disruption struct {
 	*client
-	loop *loop
+	cover *coverage
+	loop  *loop // by budget
+	stale *loop // by pod
 }
 
 const (
-	recount  = 100 * time.Millisecond // changes so close together are counted once
-	entryAge = 2 * time.Minute        // of an entry in disruptedPods whose pod did not go
+	recount     = 100 * time.Millisecond // changes so close together are counted once
+	targetStays = 2 * time.Minute        // a DisruptionTarget whose pod does not go
 )
 
 func newDisruption(w *World) *disruption {
-	d := &disruption{client: w.newClient("disruption", store.Budgets, store.Pods)}
-	d.loop = newLoop(d.client, d.sync)
-	d.end = d.loop.forget
-	d.begin = func() { d.all(0) }
+	d := &disruption{client: w.newClient("disruption", store.Controllers, store.Deployments, store.ReplicaSets, store.StatefulSets, store.Budgets, store.Pods)}
+	d.loop, d.stale = newLoop(d.client, d.sync), newLoop(d.client, d.reset)
+	d.end = func() { d.loop.forget(); d.stale.forget() }
+	d.begin = d.first
 	d.see = func(k store.Kind, old, now store.Object) {
-		if len(d.known[store.Budgets]) > 0 {
-			d.all(recount)
+		about := now
+		if now == nil {
+			about = old
+		}
+		touched := d.cover.take(k, keyOf(about), now)
+		if k != store.Pods && k != store.Budgets {
+			touched = d.cover.names // what their owners want may have changed
+		}
+		for _, key := range touched {
+			d.loop.add(key, recount)
+		}
+		if p, ok := now.(*corev1.Pod); ok {
+			d.target(p)
 		}
 	}
 	d.start()
 	return d
 }
 
-func (d *disruption) all(wait time.Duration) {
-	for _, key := range sortedKeys(d.known[store.Budgets]) {
-		d.loop.add(key, wait)
+// first looks at everything.
+func (d *disruption) first() {
+	d.cover = newCoverage()
+	for _, k := range []store.Kind{store.Budgets, store.Pods} {
+		for _, key := range sortedKeys(d.known[k]) {
+			d.cover.take(k, key, d.known[k][key])
+		}
+	}
+	for _, key := range d.cover.names {
+		d.loop.add(key, 0)
+	}
+	for _, key := range sortedKeys(d.known[store.Pods]) {
+		d.target(d.pod(key))
 	}
 }
 
-// sync writes a budget's status, if it is to change.
+// sync writes a budget's status, if it is to change, and tells what is to be told.
 func (d *disruption) sync(key string, done func(time.Duration, error)) {
 	b, ok := d.known[store.Budgets][key].(*policyv1.PodDisruptionBudget)
 	if !ok {
 		done(0, nil)
 		return
 	}
-	next, again := d.count(b)
-	was := &b.Status
-	if was.DisruptionsAllowed == next.DisruptionsAllowed && was.CurrentHealthy == next.CurrentHealthy && was.DesiredHealthy == next.DesiredHealthy &&
-		was.ExpectedPods == next.ExpectedPods && was.ObservedGeneration == next.ObservedGeneration && len(was.DisruptedPods) == len(next.DisruptedPods) {
-		done(again, nil)
+	count := d.w.facts(b, d.cover.members(key), d.lookup).Count()
+	for _, e := range count.Events {
+		var about store.Object = b
+		if e.Pod != nil {
+			about = d.pod(e.Pod.Key())
+		}
+		if about != nil {
+			_ = d.w.once(about, "controllermanager", e.Reason, "", e.Note, e.Note)
+		}
+	}
+	next := d.w.status(b, &count)
+	if sameStatus(&b.Status, &next) {
+		done(count.Again, nil)
 		return
 	}
 	d.send("status", key, func() error {
 		return d.w.api.Change(store.Budgets, key, store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
-			pdb, ok := o.(*policyv1.PodDisruptionBudget)
-			if !ok {
-				return store.ErrNothing
+			if pdb, ok := o.(*policyv1.PodDisruptionBudget); ok {
+				pdb.Status = next
 			}
-			pdb.Status = next
 			return nil
 		})
-	}, func(err error) { done(again, err) })
+	}, func(err error) { done(count.Again, err) })
 }
 
-// count makes the status of a budget, and says when an entry of it ages out. Pods
-// expected are those that are there: nobody here knows how many an owner wants.
-func (d *disruption) count(b *policyv1.PodDisruptionBudget) (s policyv1.PodDisruptionBudgetStatus, again time.Duration) {
-	s.ObservedGeneration = b.Generation
-	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-	if err != nil {
-		return s, 0
-	}
-	entries := maps.Clone(b.Status.DisruptedPods)
-	there := map[string]bool{}
-	for _, o := range d.known[store.Pods] {
-		p, _ := o.(*corev1.Pod)
-		if p.Namespace != b.Namespace || finished(p) || !selector.Matches(labels.Set(p.Labels)) {
-			continue
-		}
-		s.ExpectedPods++
-		entry, disrupted := entries[p.Name]
-		if disrupted && p.DeletionTimestamp == nil && d.w.now.Sub(entry.Time) < entryAge {
-			there[p.Name] = true
-			left := entryAge - d.w.now.Sub(entry.Time)
-			if again == 0 || left < again {
-				again = left
-			}
-			continue
-		}
-		if p.DeletionTimestamp == nil && isReady(p) {
-			s.CurrentHealthy++
-		}
-	}
-	maps.DeleteFunc(entries, func(name string, _ metav1.Time) bool { return !there[name] })
-	if len(entries) > 0 {
-		s.DisruptedPods = entries
-	}
-	s.DesiredHealthy = desired(b, s.ExpectedPods)
-	if s.ExpectedPods > 0 {
-		s.DisruptionsAllowed = max(s.CurrentHealthy-s.DesiredHealthy, 0)
-	}
-	return s, again
+func (d *disruption) lookup(k store.Kind, key string) (store.Object, bool) {
+	o, ok := d.known[k][key]
+	return o, ok
 }
 
-func desired(b *policyv1.PodDisruptionBudget, expected int32) int32 {
-	if m := b.Spec.MaxUnavailable; m != nil {
-		n, _ := intstr.GetScaledValueFromIntOrPercent(m, int(expected), true)
-		return max(expected-int32(n), 0)
+// lookup finds a workload.
+type lookup func(store.Kind, string) (store.Object, bool)
+
+// facts are what a budget's status is made from: the pods that it covers, and the
+// workloads above them.
+func (w *World) facts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find lookup) budget.Facts {
+	f := budget.Facts{Budget: w.intake.Budget(b), Now: w.now}
+	owned := map[string]int32{} // by the uid of the owner
+	for _, p := range pods {
+		if c := metav1.GetControllerOfNoCopy(p); c != nil && !finished(p) {
+			owned[string(c.UID)]++
+		}
+		f.Pods = append(f.Pods, w.model(p))
 	}
-	if m := b.Spec.MinAvailable; m != nil {
-		n, _ := intstr.GetScaledValueFromIntOrPercent(m, int(expected), true)
-		return int32(n)
+	f.Scale = func(o model.Owner) budget.Scale { return scaleOf(b.Namespace, o, owned, find) }
+	return f
+}
+
+// scaleOf is what a pod's controller wants, or the one above it. The owners that
+// scenarios only name want as many as they have.
+func scaleOf(namespace string, o model.Owner, owned map[string]int32, find lookup) budget.Scale {
+	if strings.HasPrefix(o.UID, StandIn) {
+		return budget.Scale{UID: o.UID, Replicas: owned[o.UID]}
 	}
-	return 0
+	kind := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.Controllers,
+		"Deployment": store.Deployments}[o.Kind]
+	found, ok := find(kind, store.Key(namespace, o.Name))
+	if !ok || string(found.GetUID()) != o.UID {
+		return budget.Scale{Fault: "found no controller"}
+	}
+	if above := metav1.GetControllerOfNoCopy(found); above != nil {
+		return scaleOf(namespace, model.Owner{APIVersion: above.APIVersion, Kind: above.Kind, Name: above.Name, UID: string(above.UID)}, owned, find)
+	}
+	replicas := int32(1)
+	var n *int32
+	switch found := found.(type) {
+	case *appsv1.ReplicaSet:
+		n = found.Spec.Replicas
+	case *appsv1.Deployment:
+		n = found.Spec.Replicas
+	case *appsv1.StatefulSet:
+		n = found.Spec.Replicas
+	case *corev1.ReplicationController:
+		n = found.Spec.Replicas
+	}
+	if n != nil {
+		replicas = *n
+	}
+	return budget.Scale{UID: o.UID, Replicas: replicas}
+}
+
+// status is a count as the API has it.
+func (w *World) status(b *policyv1.PodDisruptionBudget, c *budget.Count) policyv1.PodDisruptionBudgetStatus {
+	s := policyv1.PodDisruptionBudgetStatus{ObservedGeneration: c.ObservedGeneration, DisruptionsAllowed: c.DisruptionsAllowed,
+		CurrentHealthy: c.CurrentHealthy, DesiredHealthy: c.DesiredHealthy, ExpectedPods: c.ExpectedPods}
+	for i, name := range c.Disrupted {
+		if s.DisruptedPods == nil {
+			s.DisruptedPods = map[string]metav1.Time{}
+		}
+		s.DisruptedPods[name] = metav1.NewTime(c.DisruptedAt[i])
+	}
+	allowed := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: c.Reason, Message: c.Message,
+		ObservedGeneration: c.ObservedGeneration, LastTransitionTime: metav1.NewTime(w.now)}
+	if c.Reason == budget.SufficientPods {
+		allowed.Status = metav1.ConditionTrue
+	}
+	for i := range b.Status.Conditions {
+		if was := &b.Status.Conditions[i]; was.Type == allowed.Type && was.Status == allowed.Status {
+			allowed.LastTransitionTime = was.LastTransitionTime
+		}
+	}
+	s.Conditions = []metav1.Condition{allowed}
+	return s
+}
+
+// sameStatus says that there is nothing to write.
+func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
+	same := a.DisruptionsAllowed == b.DisruptionsAllowed && a.CurrentHealthy == b.CurrentHealthy && a.DesiredHealthy == b.DesiredHealthy &&
+		a.ExpectedPods == b.ExpectedPods && a.ObservedGeneration == b.ObservedGeneration && len(a.DisruptedPods) == len(b.DisruptedPods)
+	for name := range b.DisruptedPods {
+		_, there := a.DisruptedPods[name]
+		same = same && there
+	}
+	return same && len(a.Conditions) == 1 && a.Conditions[0].Reason == b.Conditions[0].Reason && a.Conditions[0].Message == b.Conditions[0].Message
+}
+
+// target has a pod looked at again when its condition is too old.
+func (d *disruption) target(p *corev1.Pod) {
+	if c := disrupted(p); c != nil && p.DeletionTimestamp == nil && c.Reason != corev1.PodReasonTerminationByKubelet {
+		d.stale.add(keyOf(p), c.LastTransitionTime.Add(targetStays).Sub(d.w.now))
+	}
+}
+
+// reset takes back what was said of a pod that was not displaced after all.
+func (d *disruption) reset(key string, done func(time.Duration, error)) {
+	p := d.pod(key)
+	if p == nil {
+		done(0, nil)
+		return
+	}
+	c := disrupted(p)
+	if c == nil || p.DeletionTimestamp != nil || c.Reason == corev1.PodReasonTerminationByKubelet {
+		done(0, nil)
+		return
+	}
+	if left := c.LastTransitionTime.Add(targetStays).Sub(d.w.now); left > 0 {
+		done(left, nil)
+		return
+	}
+	d.send("reset", key, func() error {
+		return d.w.api.ChangePod(key, store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, func(o *corev1.Pod) error {
+			o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget,
+				Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(d.w.now)})
+			d.w.tell("disruption", "reset", key, key+" is not displaced after all")
+			return nil
+		})
+	}, func(err error) { done(0, err) })
 }
 
 func isReady(p *corev1.Pod) bool {

@@ -15,6 +15,10 @@ import (
 // leave without having succeeded, as a ReplicaSet does.
 const Replace = "sim.berth.dev/replace"
 
+// StandIn is what the uids of owners begin with that scenarios only name: there is no such
+// object, and they want as many pods as they have.
+const StandIn = "owner/"
+
 // owners is the actor that replaces pods.
 type owners struct {
 	w     *World

@@ -37,6 +37,9 @@ func preempt(e scheduling.Preempt) []write {
 		writes = append(writes, attempt(func(r *request) error { return r.mark(v) }))
 	}
 	for _, v := range e.Plan.Victims {
+		writes = append(writes, attempt(func(r *request) error { return r.tell(v) }))
+	}
+	for _, v := range e.Plan.Victims {
 		writes = append(writes, attempt(func(r *request) error { return r.drive(e, v) }))
 	}
 	return writes
@@ -94,7 +97,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 		r.taken = append(r.taken, t)
 		b.Status.DisruptionsAllowed -= t.paid
 		b.Status.DisruptedPods = entries
-		w.audit.debited(b, due[:min(len(due), allowed)])
+		w.audit.debited(b, due[:min(len(due), allowed)], w.audit.unseen())
 		return nil
 	})
 }
@@ -136,9 +139,20 @@ func (w *World) changeBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudg
 	return err
 }
 
+// record is the record of a victim.
+func (r *request) record(v *model.Pod) displace.Record {
+	return displace.Record{Cause: displace.Preemption, For: r.pod, Victim: v, Node: v.NodeName, Entries: r.entries[v.Name]}
+}
+
+// tell writes the event of a victim.
+func (r *request) tell(v *model.Pod) error {
+	record := r.record(v)
+	return r.s.w.record(&record, r.pod.Spec.SchedulerName)
+}
+
 // mark writes on a victim why it has to go.
 func (r *request) mark(v *model.Pod) error {
-	record := displace.Record{Cause: displace.Preemption, For: r.pod, Victim: v, Node: v.NodeName}
+	record := r.record(v)
 	err := r.s.w.api.ChangePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
 		p.Status.Conditions = store.WithCondition(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 			Reason: record.Cause.Reason(), Message: record.Message(), LastTransitionTime: metav1.NewTime(r.s.w.now)})

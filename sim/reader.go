@@ -21,6 +21,7 @@ type reader struct {
 	lag     time.Duration
 	streams map[store.Kind]*stream
 	under   int // deliveries under way
+	ended   bool
 }
 
 type stream struct {
@@ -42,6 +43,7 @@ func (w *World) newReader(name string, kinds ...store.Kind) *reader {
 
 // begin lists all kinds and watches from there.
 func (r *reader) begin() {
+	r.ended = false
 	for _, k := range r.kinds {
 		r.list(k)
 	}
@@ -49,6 +51,7 @@ func (r *reader) begin() {
 
 // end loses all that is under way, and what comes.
 func (r *reader) end() {
+	r.ended = true
 	for _, k := range r.kinds {
 		r.lose(k)
 	}
@@ -59,7 +62,7 @@ func (r *reader) drop(k store.Kind, d time.Duration) {
 	s := r.lose(k)
 	epoch := s.epoch
 	r.w.after(d, func() {
-		if s.epoch == epoch {
+		if s.epoch == epoch && !r.ended {
 			r.list(k)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
@@ -26,7 +27,8 @@ type request struct {
 	out    scheduling.Outcome
 	seen   *corev1.Pod // by a Look
 	// budgets refused what was to be paid.
-	taken   []taken // from budgets
+	taken   []taken                     // from budgets
+	entries map[string][]displace.Entry // by victim's name
 	budgets []*policyv1.PodDisruptionBudget
 	ending  Ending
 	over    bool
@@ -38,7 +40,8 @@ type write func(r *request) bool
 // carry sends an effect.
 func (s *scheduler) carry(e scheduling.Effect) {
 	name, pod := EffectName(e), PodOf(e)
-	r := &request{s: s, life: s.life, effect: e, pod: pod, sent: s.w.now, writes: s.writes(e), ending: s.w.faults.request(name, pod.Key())}
+	r := &request{s: s, life: s.life, effect: e, pod: pod, sent: s.w.now, writes: s.writes(e), ending: s.w.faults.request(name, pod.Key()),
+		entries: map[string][]displace.Entry{}}
 	if r.ending == Clash && name == "bind" && len(s.w.audit.open[pod.UID]) > 0 {
 		r.ending = Refuse // a server says conflict only when an earlier bind cannot be granted any more
 	}

@@ -4,10 +4,15 @@ import (
 	"container/heap"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/intake"
 	"github.com/berthproject/berth/sim/store"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Options of a World.
@@ -60,6 +65,8 @@ type World struct {
 	steps int // things that happened
 
 	api        *store.Store
+	intake     *intake.Intake // of the actors
+	compiled   map[types.UID]*model.Pod
 	readers    []*reader
 	clients    []*client
 	faults     *faults
@@ -84,7 +91,7 @@ func New(o Options) *World {
 		o.Tell = func(Line) {}
 	}
 	o.Machine = o.Configured()
-	w := &World{o: o, now: o.Start, start: o.Start}
+	w := &World{o: o, now: o.Start, start: o.Start, intake: intake.New(), compiled: map[types.UID]*model.Pod{}}
 	w.api = store.New(func() time.Time { return w.now })
 	w.api.Hook = w.committed
 	w.faults = newFaults(w)
@@ -169,6 +176,9 @@ func (w *World) Violation() error {
 
 // committed tells readers and the audit of a commit.
 func (w *World) committed(c store.Change) {
+	if c.Kind == store.Pods && c.New == nil {
+		delete(w.compiled, c.Old.GetUID())
+	}
 	w.count(c)
 	w.audit.committed(c)
 	for _, r := range w.readers {
@@ -201,4 +211,14 @@ func (q *events) Pop() any {
 	(*q)[last] = event{}
 	*q = (*q)[:last]
 	return e
+}
+
+// model compiles a pod, once for each version of it.
+func (w *World) model(p *corev1.Pod) *model.Pod {
+	if m := w.compiled[p.UID]; m != nil && m.ResourceVersion == p.ResourceVersion {
+		return m
+	}
+	m := w.intake.Pod(p)
+	w.compiled[p.UID] = m
+	return m
 }

@@ -37,7 +37,7 @@ func TestBadLinesAreRefused(t *testing.T) {
 		"at 5s delete cat a":                `"cat" is no kind`,
 		"at 5s taint n1":                    "want a node and a taint",
 		"at 5s taint n1 x":                  "x: want taints such as",
-		"at 5s kill everybody":              "want scheduler, disruption or agent",
+		"at 5s kill everybody":              "want agent, or of",
 		"at 5s lag nobody 5s":               `"nobody": want agents, disruption`,
 		"at 5s drop agents nodes for 5s":    "agents does not watch that",
 		"at 5s drop agents pods":            `want "for"`,

@@ -114,7 +114,7 @@ func (o *options) life(p *corev1.Pod) {
 	}
 	if owner := o.values["owner"]; owner != "" {
 		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: "owner/" + uid(owner), Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: sim.StandIn + uid(owner), Controller: &yes}}
 	}
 }
 

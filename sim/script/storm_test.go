@@ -12,7 +12,7 @@ import (
 const storm = `
 option decisions=8 lag=20ms
 node n1..n500 cpu=4
-pod old1..old2000 cpu=1 priority=0 grace=5s stops=2s labels=app=old
+pod old1..old2000 cpu=1 priority=0 grace=5s stops=2s labels=app=old owner=old
 budget old match=app=old maxUnavailable=600
 at 10s pod new1..new1000 cpu=1 priority=10
 at 10.1s kill scheduler for 1s

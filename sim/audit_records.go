@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// records are what is known of displacements and of their records.
+type records struct {
+	events    map[types.UID]int // that carry a record, by pod
+	displaced map[types.UID]bool
+	missing   map[types.UID]string // displaced pods without an event, by what they are called
+}
+
+// recordWithin is how long a record may be missing: who displaced the pod was killed before
+// it wrote it, or could not, and another completes it.
+const recordWithin = 5 * time.Minute
+
+// recorded holds DisplacedOnce against a displacement that is about to be done: its pod says so.
+func (a *audit) recorded(p *corev1.Pod) {
+	if disrupted(p) == nil {
+		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, and has no condition that says so", keyOf(p)))
+	}
+	r := &a.records
+	if r.displaced[p.UID] {
+		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced twice", keyOf(p)))
+	}
+	r.displaced[p.UID] = true
+	if r.events[p.UID] == 0 {
+		r.missing[p.UID] = keyOf(p)
+		a.w.after(recordWithin, func() {
+			if key := r.missing[p.UID]; key != "" {
+				a.fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, and no event has its record", key, recordWithin))
+			}
+		})
+	}
+}
+
+// eventMade counts the records of a pod.
+func (a *audit) eventMade(c store.Change) {
+	e, ok := c.New.(*eventsv1.Event)
+	if !ok || c.Old != nil || e.Annotations[journal.Annotation] == "" {
+		return
+	}
+	r := &a.records
+	r.events[e.Regarding.UID]++
+	delete(r.missing, e.Regarding.UID)
+	if n := r.events[e.Regarding.UID]; n > 1 {
+		a.fail("DisplacedOnce", fmt.Sprintf("pod %s/%s has %d records", e.Regarding.Namespace, e.Regarding.Name, n))
+	}
+}
