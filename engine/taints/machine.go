@@ -38,8 +38,9 @@ type pod struct {
 	bound time.Time
 	fate  fate
 	asked bool          // an Evict is under way
-	wait  time.Duration // after the next failure
-	at    time.Time     // when it is to be asked for: fate.due, or later after a failure
+	wait  time.Duration // after the last failure
+	again time.Time     // not asked for before, after a failure
+	at    time.Time     // when it is to be asked for
 	index int           // in the schedule; -1: not there
 }
 
@@ -164,8 +165,9 @@ func (m *Machine) failed(now time.Time, e Failed) {
 	}
 	p.asked = false
 	p.wait = min(max(2*p.wait, firstRetry), lastRetry)
+	p.again = now.Add(p.wait)
 	if p.fate.leaves {
-		m.schedule(p, later(p.fate.due, now.Add(p.wait)))
+		m.schedule(p)
 	}
 }
 

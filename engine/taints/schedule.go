@@ -52,10 +52,8 @@ func (m *Machine) judge(now time.Time, p *pod, n *node) {
 	}
 	switch {
 	case p.asked:
-	case p.fate.leaves && was.leaves && p.fate.due.Equal(was.due) && p.index >= 0:
-		// As it was; or it waits after a failure.
 	case p.fate.leaves:
-		m.schedule(p, p.fate.due)
+		m.schedule(p)
 	case was.leaves:
 		m.unschedule(p)
 		m.out = append(m.out, Cancel{Pod: p.Pod, Was: was.due})
@@ -96,9 +94,9 @@ func (m *Machine) frozen(now time.Time, was fate, p *pod, n *node) fate {
 	return short
 }
 
-// schedule has a pod asked for at a time.
-func (m *Machine) schedule(p *pod, at time.Time) {
-	p.at = at
+// schedule has a pod asked for when it is due, and not too soon after a failure.
+func (m *Machine) schedule(p *pod) {
+	p.at = later(p.fate.due, p.again)
 	if p.index >= 0 {
 		heap.Fix(&m.due, p.index)
 		return
