@@ -13,7 +13,7 @@ func services() []Kind {
 			GroupVersion: v1, Kind: "Service", Resource: "services", ShortNames: []string{"svc"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &corev1.Service{} },
 			NewList:   func() runtime.Object { return &corev1.ServiceList{} },
-			HasStatus: true, ReturnDeleted: true, StoredOnly: true,
+			HasStatus: true, ReturnDeleted: true,
 			AllowCreateOnUpdate: true,
 			Fields:              serviceFields,
 		},
@@ -21,13 +21,13 @@ func services() []Kind {
 			GroupVersion: v1, Kind: "Endpoints", Resource: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}, Namespaced: true,
 			New:                 func() runtime.Object { return &corev1.Endpoints{} },
 			NewList:             func() runtime.Object { return &corev1.EndpointsList{} },
-			AllowCreateOnUpdate: true, StoredOnly: true,
+			AllowCreateOnUpdate: true,
 		},
 		{
 			GroupVersion: discoveryv1.SchemeGroupVersion, Kind: "EndpointSlice", Resource: "endpointslices", Namespaced: true,
 			New:        func() runtime.Object { return &discoveryv1.EndpointSlice{} },
 			NewList:    func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
-			Generation: Counted, StoredOnly: true,
+			Generation: Counted,
 		},
 	}
 }

@@ -9,10 +9,14 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/control/endpoints"
 	"github.com/berthproject/berth/control/namespace"
 	"github.com/berthproject/berth/control/nodelifecycle"
 	"github.com/berthproject/berth/control/serviceaccount"
 	"github.com/berthproject/berth/control/volume"
+	"github.com/berthproject/berth/control/workload"
+	"github.com/berthproject/berth/control/workload/replicaset"
 )
 
 // loop is one of the loops of berth controller.
@@ -25,9 +29,11 @@ type loop struct {
 type loopWorld struct {
 	config  *rest.Config
 	client  kubernetes.Interface
+	quiet   kubernetes.Interface // the same, without a log line a warning: for deprecated kinds
 	objects metadata.Interface
 	factory informers.SharedInformerFactory // shared by all loops; each starts it
 	ca      []byte                          // of the API server, for pods
+	avoid   *workload.Avoid                 // the Holds that keep pods off nodes
 	set     settings
 	log     klog.Logger
 }
@@ -41,7 +47,13 @@ var loops = []loop{
 	{"serviceaccount", func(ctx context.Context, w loopWorld) error {
 		return serviceaccount.Run(ctx, w.client, w.factory, w.ca, w.log)
 	}},
+	{"replicaset", func(ctx context.Context, w loopWorld) error {
+		return replicaset.Run(ctx, w.client, w.factory, w.avoid, w.log)
+	}},
 	{"volume", func(ctx context.Context, w loopWorld) error { return volume.Run(ctx, w.client, w.factory, w.log) }},
+	{"endpoints", func(ctx context.Context, w loopWorld) error {
+		return endpoints.Run(ctx, w.quiet, w.factory, w.log)
+	}},
 }
 
 // startControllers starts the loops. ca is the certificate that pods check the
@@ -59,7 +71,16 @@ func startControllers(p *parts, config *rest.Config, ca []byte, set settings) er
 	if err != nil {
 		return err
 	}
-	w := loopWorld{config: config, client: client, objects: objects, factory: informers.NewSharedInformerFactory(client, 0), ca: ca, set: set, log: klog.Background()}
+	silent, err := kubernetes.NewForConfig(quiet)
+	if err != nil {
+		return err
+	}
+	w := loopWorld{config: config, client: client, quiet: silent, objects: objects, factory: informers.NewSharedInformerFactory(client, 0), ca: ca, avoid: workload.NewAvoid(), set: set, log: klog.Background()}
+	holds, err := v1alpha1.NewClient(config)
+	if err != nil {
+		return err
+	}
+	p.run("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.log) })
 	for _, l := range loops {
 		p.run(l.name, func(ctx context.Context) error { return l.run(ctx, w) })
 	}
