@@ -1,0 +1,194 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func daemonNodes(names string) (out []DaemonNode) {
+	for _, n := range strings.Fields(names) {
+		out = append(out, DaemonNode{Name: n, Run: true, Stay: true})
+	}
+	return out
+}
+
+// daemonPods reads pods as "NODE/HASH" with marks: ! not ready, x failed, ok succeeded, - being stopped, ? not bound.
+func daemonPods(text string) (out []DaemonPod) {
+	for i, word := range strings.Fields(text) {
+		at, mark, _ := strings.Cut(word, ":")
+		node, hash, _ := strings.Cut(at, "/")
+		p := DaemonPod{Target: node, Hash: hash, Pod: Pod{Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i), Node: node,
+			Created: noon.Add(time.Duration(i-1000) * time.Second), Phase: model.Running, Ready: true, ReadySince: noon.Add(-time.Hour)}}
+		for _, m := range strings.Split(mark, ",") {
+			switch m {
+			case "!":
+				p.Ready = false
+			case "x":
+				p.Phase, p.Ready = model.Failed, false
+			case "ok":
+				p.Phase, p.Ready = model.Succeeded, false
+			case "-":
+				p.Deleting = true
+			case "?":
+				p.Node, p.Phase, p.Ready = "", model.Pending, false
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// did writes a plan down: "+a" makes one on a, "-p0/2" deletes p0 for reason 2.
+func (p DaemonPlan) did() string {
+	var out []string
+	for _, n := range p.Create {
+		out = append(out, "+"+n)
+	}
+	for _, d := range p.Delete {
+		out = append(out, fmt.Sprintf("-p%d/%d", d.Pod, d.Why))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestOnePodANode(t *testing.T) {
+	set := DaemonSet{Hash: "v2", MaxUnavailable: 1}
+	for name, tc := range map[string]struct {
+		nodes, pods, want string
+		edit              func([]DaemonNode)
+	}{
+		"made where it is missing":     {nodes: "a b c", pods: "b/v2", want: "+a +c"},
+		"not where it does not belong": {nodes: "a b", want: "+b", edit: func(n []DaemonNode) { n[0].Run, n[0].Stay = false, false }},
+		"deleted where it may not stay": {nodes: "a", pods: "a/v2", want: "-p0/0",
+			edit: func(n []DaemonNode) { n[0].Run, n[0].Stay = false, false }},
+		"left alone where it may stay":       {nodes: "a", pods: "a/v2", edit: func(n []DaemonNode) { n[0].Run = false }},
+		"waits for one that is stopped":      {nodes: "a", pods: "a/v2:-"},
+		"not for one that ended and is gone": {nodes: "a", pods: "a/v2:x,-", want: "+a"},
+		"failed ones are cleared":            {nodes: "a", pods: "a/v2:x", want: "-p0/1"},
+		"ended ones are cleared":             {nodes: "a", pods: "a/v2:ok", want: "-p0/2"},
+		"the oldest of two stays":            {nodes: "a", pods: "a/v2 a/v2", want: "-p1/3"},
+		"a bound one before one that waits":  {nodes: "a", pods: "a/v2:? a/v2", want: "-p0/3"},
+		"one for a node that is gone":        {nodes: "a", pods: "a/v2 gone/v2:?", want: "-p1/0"},
+		"too early":                          {nodes: "a b", pods: "b/v2:x", edit: func(n []DaemonNode) { n[0].NotBefore, n[1].NotBefore = noon.Add(1), noon.Add(1) }},
+	} {
+		nodes := daemonNodes(tc.nodes)
+		if tc.edit != nil {
+			tc.edit(nodes)
+		}
+		if got := set.Plan(noon, nodes, daemonPods(tc.pods)).did(); got != tc.want {
+			t.Errorf("%s: did %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestDaemonsRollOut(t *testing.T) {
+	for name, tc := range map[string]struct {
+		set               DaemonSet
+		nodes, pods, want string
+	}{
+		"one at a time":                              {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v1 b/v1 c/v1", "-p0/4"},
+		"not while another is made":                  {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v2:! b/v1 c/v1", ""},
+		"nor while one is missing":                   {DaemonSet{MaxUnavailable: 1}, "a b c", "b/v1 c/v1", "+a"},
+		"one without work costs nothing":             {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v2:! b/v1:! c/v1", "-p1/4"},
+		"two at a time":                              {DaemonSet{MaxUnavailable: 2}, "a b c", "a/v1 b/v1 c/v1", "-p0/4 -p1/4"},
+		"on delete: never":                           {DaemonSet{OnDelete: true}, "a b", "a/v1 b/v1", ""},
+		"a surge makes one beside":                   {DaemonSet{MaxSurge: 1}, "a b", "a/v1 b/v1", "+a"},
+		"one surge at a time":                        {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2:! b/v1", ""},
+		"the old goes when the new is there":         {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2 b/v1", "-p0/4 +b"},
+		"of two without work the new stays":          {DaemonSet{MaxSurge: 1}, "a", "a/v1:! a/v2:!", "-p0/4"},
+		"beside one without work it costs nothing":   {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2:! b/v1:!", "+b"},
+		"ready is not enough with minReadySeconds":   {DaemonSet{MaxSurge: 1, MinReady: 2 * time.Hour}, "a", "a/v1 a/v2", ""},
+		"a third one goes":                           {DaemonSet{MaxSurge: 1}, "a", "a/v1 a/v0 a/v2:!", "-p1/3"},
+		"where none could be made the old one stays": {DaemonSet{MaxUnavailable: 3}, "a tainted", "a/v1 tainted/v1", "-p0/4"},
+	} {
+		tc.set.Hash = "v2"
+		nodes := daemonNodes(tc.nodes)
+		for i := range nodes {
+			nodes[i].Run = nodes[i].Name != "tainted"
+		}
+		plan := tc.set.Plan(noon, nodes, daemonPods(tc.pods))
+		got := strings.Fields(plan.did())
+		if want := strings.Fields(tc.want); !sameWords(got, want) {
+			t.Errorf("%s: did %q, want %q", name, got, want)
+		}
+	}
+}
+
+func sameWords(a, b []string) bool {
+	count := map[string]int{}
+	for _, w := range a {
+		count[w]++
+	}
+	for _, w := range b {
+		count[w]--
+	}
+	for _, n := range count {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func TestDaemonStatus(t *testing.T) {
+	nodes := daemonNodes("a b c d")
+	nodes[3].Run = false
+	set := DaemonSet{Hash: "v2", MaxUnavailable: 1, MinReady: 2 * time.Hour, Generation: 7}
+	plan := set.Plan(noon, nodes, daemonPods("a/v2 b/v1:! d/v1"))
+	want := DaemonStatus{Desired: 3, Current: 2, Misscheduled: 1, Ready: 1, Updated: 1, Unavailable: 3, Observed: 7}
+	if plan.Status != want {
+		t.Errorf("status %+v, want %+v", plan.Status, want)
+	}
+	if at := noon.Add(time.Hour); !plan.Wake.Equal(at) {
+		t.Errorf("looks again at %v, want %v, when the pod on a will be available", plan.Wake, at)
+	}
+}
+
+// TestARolloutOfDaemonsEnds: from any mixture it comes to one new pod a node, never with more than
+// MaxUnavailable nodes newly without work.
+func TestARolloutOfDaemonsEnds(t *testing.T) {
+	for _, set := range []DaemonSet{{Hash: "v2", MaxUnavailable: 2}, {Hash: "v2", MaxSurge: 2}} {
+		nodes := daemonNodes("a b c d e f g")
+		pods := daemonPods("a/v1 b/v1 c/v1:! d/v1 e/v1 f/v1 g/v1 g/v2:!")
+		for step := 0; ; step++ {
+			plan := set.Plan(noon, nodes, pods)
+			if len(plan.Create)+len(plan.Delete) == 0 {
+				if plan.Status.Updated == 7 && plan.Status.Available == 7 && len(pods) == 7 {
+					break
+				}
+			}
+			if step > 50 {
+				t.Fatalf("%+v: still %+v", set, plan.Status)
+			}
+			gone := map[int]bool{}
+			for _, d := range plan.Delete {
+				gone[d.Pod] = true
+			}
+			var next []DaemonPod
+			working := map[string]bool{}
+			for i, p := range pods {
+				if !gone[i] {
+					next = append(next, p)
+					working[p.Target] = working[p.Target] || p.Ready
+				}
+			}
+			if n := 7 - len(working); n > 2 {
+				t.Fatalf("%+v, step %d: %d nodes have no pod", set, step, n)
+			}
+			for i := range next {
+				next[i].Ready = true
+			}
+			for _, n := range plan.Create {
+				made := daemonPods(n + "/v2:!")[0]
+				made.UID, made.Name = fmt.Sprint("n", step, n), fmt.Sprint("n", step, n)
+				next = append(next, made)
+			}
+			pods = next
+		}
+	}
+}

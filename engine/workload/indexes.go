@@ -1,0 +1,121 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Indexes is a set of numbers of an indexed Job's pods, as disjoint spans in order.
+type Indexes []Span
+
+// Span is First to Last, both included.
+type Span struct{ First, Last int32 }
+
+// ParseIndexes reads a set as it stands in a Job's status, "1,3-5,7". Numbers from limit on are
+// left out: the Job may have shrunk.
+func ParseIndexes(s string, limit int32) (Indexes, error) {
+	var out Indexes
+	if s == "" {
+		return nil, nil
+	}
+	for _, part := range strings.Split(s, ",") {
+		from, to, spans := strings.Cut(part, "-")
+		first, err := strconv.ParseInt(from, 10, 32)
+		last := first
+		if err == nil && spans {
+			last, err = strconv.ParseInt(to, 10, 32)
+		}
+		if err != nil || first < 0 || last < first || len(out) > 0 && int32(first) <= out[len(out)-1].Last {
+			return nil, fmt.Errorf("%q in %q is no number or range like 3-5 above those before it", part, s)
+		}
+		if int32(first) >= limit {
+			break
+		}
+		out = append(out, Span{int32(first), min(int32(last), limit-1)})
+	}
+	return out, nil
+}
+
+// String writes the set as it stands in a Job's status.
+func (s Indexes) String() string {
+	var b strings.Builder
+	for i, r := range s.merged() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(int(r.First)))
+		switch {
+		case r.Last == r.First+1:
+			b.WriteString("," + strconv.Itoa(int(r.Last)))
+		case r.Last > r.First:
+			b.WriteString("-" + strconv.Itoa(int(r.Last)))
+		}
+	}
+	return b.String()
+}
+
+// merged joins spans that follow on each other.
+func (s Indexes) merged() Indexes {
+	var out Indexes
+	for _, r := range s {
+		if n := len(out); n > 0 && out[n-1].Last+1 == r.First {
+			out[n-1].Last = r.Last
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Len is how many numbers are in the set.
+func (s Indexes) Len() (n int32) {
+	for _, r := range s {
+		n += r.Last - r.First + 1
+	}
+	return n
+}
+
+// Has says whether a number is in the set.
+func (s Indexes) Has(i int32) bool {
+	_, found := s.find(i)
+	return found
+}
+
+// find is the span that has i, or before which it would stand.
+func (s Indexes) find(i int32) (at int, found bool) {
+	return slices.BinarySearchFunc(s, i, func(r Span, i int32) int {
+		switch {
+		case r.Last < i:
+			return -1
+		case r.First > i:
+			return 1
+		}
+		return 0
+	})
+}
+
+// With is the set with one more number.
+func (s Indexes) With(i int32) Indexes {
+	at, found := s.find(i)
+	if found {
+		return s
+	}
+	return Indexes(slices.Insert(slices.Clone(s), at, Span{i, i})).merged()
+}
+
+// Common is how many numbers two sets have both.
+func (s Indexes) Common(o Indexes) (n int32) {
+	for i, j := 0, 0; i < len(s) && j < len(o); {
+		if first, last := max(s[i].First, o[j].First), min(s[i].Last, o[j].Last); first <= last {
+			n += last - first + 1
+		}
+		if s[i].Last < o[j].Last {
+			i++
+		} else {
+			j++
+		}
+	}
+	return n
+}

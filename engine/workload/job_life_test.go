@@ -1,0 +1,159 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// jobWorld carries plans out, as the shell does, one request at a time; after any of them the shell may be killed.
+type jobWorld struct {
+	job   *Job
+	pods  []JobPod
+	now   time.Time
+	made  int
+	ended map[string]model.Phase
+}
+
+// step makes a plan and carries out as many of its requests as killed allows.
+func (w *jobWorld) step(killed int) {
+	plan := w.job.Plan(w.now, w.pods)
+	request := func(do func()) {
+		if killed--; killed >= 0 {
+			do()
+		}
+	}
+	pods := slices.Clone(w.pods)
+	for _, d := range plan.Delete {
+		uid := pods[d.Pod].UID
+		if d.Forget {
+			request(func() { w.edit(uid, func(p *JobPod) { p.Tracked = false }) })
+		}
+		request(func() { w.edit(uid, func(p *JobPod) { p.Deleting = true }) })
+	}
+	for _, c := range plan.Create {
+		request(func() {
+			w.made++
+			name := fmt.Sprint("p", w.made)
+			w.pods = append(w.pods, JobPod{Pod: Pod{Name: name, UID: name, Phase: model.Running, Created: w.now}, Tracked: true,
+				Index: c.Index, Failures: c.Failures, Ignored: c.Ignored})
+		})
+	}
+	request(func() { w.job.Status = plan.Status })
+	for _, i := range plan.Untrack {
+		uid := pods[i].UID
+		request(func() { w.edit(uid, func(p *JobPod) { p.Tracked = false }) })
+	}
+}
+
+func (w *jobWorld) edit(uid string, do func(*JobPod)) {
+	for i := range w.pods {
+		if w.pods[i].UID == uid {
+			do(&w.pods[i])
+		}
+	}
+}
+
+// live lets time pass: pods that are stopped end, and go when nothing keeps them; of those that run, every third fails.
+func (w *jobWorld) live() {
+	w.now = w.now.Add(11 * time.Minute)
+	for i := range w.pods {
+		p := &w.pods[i]
+		if p.Finished() {
+			continue
+		}
+		var n int
+		fmt.Sscanf(p.Name, "p%d", &n)
+		switch {
+		case p.Deleting || n%3 == 0:
+			p.Phase = model.Failed
+		case n%2 == 0 || w.now.Sub(p.Created) > time.Hour:
+			p.Phase = model.Succeeded
+		default:
+			continue
+		}
+		p.Ended = w.now
+		w.ended[p.UID] = p.Phase
+	}
+	w.pods = slices.DeleteFunc(w.pods, func(p JobPod) bool { return p.Deleting && p.Finished() && !p.Tracked })
+}
+
+// TestAKillNeverMiscounts: wherever the loop is killed and started again, the Job completes, and its
+// status counts exactly the pods that ended.
+func TestAKillNeverMiscounts(t *testing.T) {
+	for name, job := range map[string]func(*Job){
+		"plain":     func(*Job) {},
+		"indexed":   indexed,
+		"per index": func(j *Job) { perIndex(j); j.PerIndexLimit = 1 << 20 },
+		"after end": afterEnd,
+	} {
+		for seed := range 200 {
+			w := &jobWorld{job: basic(job, func(j *Job) { j.BackoffLimit, j.Completions, j.Parallelism = 1<<30, 7, 3 }), now: noon, ended: map[string]model.Phase{}}
+			steps := 0
+			for ; steps < 400; steps++ {
+				if over, _ := w.job.Status.Finished(); over {
+					break
+				}
+				w.step((seed*7 + steps*13) % 9) // any number of requests, 0 among them
+				if steps%2 == seed%2 {
+					w.live()
+				}
+			}
+			checkCounts(t, fmt.Sprint(name, ", seed ", seed), w)
+		}
+	}
+}
+
+func checkCounts(t *testing.T, name string, w *jobWorld) {
+	t.Helper()
+	var succeeded, failed int32
+	for _, phase := range w.ended {
+		if phase == model.Succeeded {
+			succeeded++
+		} else {
+			failed++
+		}
+	}
+	s := &w.job.Status
+	if !s.is(JobComplete) {
+		t.Fatalf("%s: it does not end: %+v", name, *s)
+	}
+	if w.job.Indexed {
+		if s.Completed.String() != "0-6" || s.Succeeded != 7 {
+			t.Fatalf("%s: %d succeeded, indexes %s, want 7, 0-6", name, s.Succeeded, s.Completed)
+		}
+	} else if s.Succeeded != succeeded || succeeded != 7 {
+		t.Fatalf("%s: %d succeeded, want %d, which is to be 7", name, s.Succeeded, succeeded)
+	}
+	if s.Failed != failed {
+		t.Fatalf("%s: %d failed, want %d", name, s.Failed, failed)
+	}
+	if s.Active+s.Terminating != 0 || len(s.UncountedFailed)+len(s.UncountedSucceeded) != 0 {
+		t.Fatalf("%s: over with %+v", name, *s)
+	}
+}
+
+func TestIndexes(t *testing.T) {
+	var s Indexes
+	for _, i := range []int32{5, 1, 3, 4, 9, 8, 1} {
+		s = s.With(i)
+	}
+	if got := s.String(); got != "1,3-5,8,9" || s.Len() != 6 || !s.Has(4) || s.Has(2) {
+		t.Errorf("%s, %d of them", got, s.Len())
+	}
+	back, err := ParseIndexes("1,3-5,8,9", 9)
+	if err != nil || back.String() != "1,3-5,8" {
+		t.Errorf("read back below 9: %s, %v", back, err)
+	}
+	if n := s.Common(Indexes{{0, 3}, {5, 8}}); n != 4 {
+		t.Errorf("%d in common, want 1, 3, 5, 8", n)
+	}
+	for _, bad := range []string{"x", "3-1", "1,1", "-1", "1,,2", "99999999999"} {
+		if _, err := ParseIndexes(bad, 100); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}

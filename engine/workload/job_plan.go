@@ -1,0 +1,245 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Plan decides about a Job whose pods are these, in any order.
+func (j *Job) Plan(now time.Time, pods []JobPod) JobPlan {
+	p := &jobPlanner{job: j, now: now, pods: pods}
+	p.plan.Status = j.Status
+	p.plan.Status.UncountedSucceeded = slices.Clone(j.Status.UncountedSucceeded)
+	p.plan.Status.UncountedFailed = slices.Clone(j.Status.UncountedFailed)
+	p.settle()
+	if over, _ := p.status().Finished(); over || j.Deleting {
+		p.release()
+		return p.plan
+	}
+	p.begin()
+	p.failing, p.succeeding = p.status().is(JobFailureTarget), p.status().is(JobSuccessCriteriaMet)
+	p.sort()
+	p.account()
+	p.judge()
+	switch {
+	case p.failing || p.succeeding:
+		for _, i := range p.active {
+			p.plan.Delete = append(p.plan.Delete, JobDelete{Pod: i})
+		}
+	case j.Suspend:
+		for _, i := range p.active {
+			p.plan.Delete = append(p.plan.Delete, JobDelete{i, true})
+		}
+	default:
+		p.manage()
+	}
+	p.count()
+	p.finish()
+	return p.plan
+}
+
+// jobPlanner makes one plan.
+type jobPlanner struct {
+	job  *Job
+	now  time.Time
+	pods []JobPod
+	plan JobPlan
+
+	failing, succeeding bool  // how it ends is decided; its pods are being cleared away
+	active, going       []int // pods that run or wait; those being stopped
+	succeeded, failed   int32 // counted or to be counted
+	failJob             string
+	latest              map[int32]int // by index: the failed pod whose successor would be next
+}
+
+func (p *jobPlanner) status() *JobStatus { return &p.plan.Status }
+
+// settle counts pods whose finalizer is gone.
+func (p *jobPlanner) settle() {
+	s := p.status()
+	tracked := make(map[string]bool, len(p.pods))
+	for i := range p.pods {
+		if p.pods[i].Tracked {
+			tracked[p.pods[i].UID] = true
+		}
+	}
+	count := func(list []string, n *int32) []string {
+		return slices.DeleteFunc(list, func(uid string) bool {
+			if tracked[uid] {
+				return false
+			}
+			*n++
+			return true
+		})
+	}
+	s.UncountedSucceeded = count(s.UncountedSucceeded, &s.Succeeded)
+	s.UncountedFailed = count(s.UncountedFailed, &s.Failed)
+}
+
+// release lets all pods go: nobody counts any more.
+func (p *jobPlanner) release() {
+	for i := range p.pods {
+		if p.pods[i].Tracked {
+			p.plan.Untrack = append(p.plan.Untrack, i)
+		}
+	}
+}
+
+// begin starts the clock, and keeps the condition Suspended.
+func (p *jobPlanner) begin() {
+	s := p.status()
+	if p.job.Suspend {
+		if !s.is(JobSuspended) {
+			s.Conditions = s.Conditions.With(p.now, Condition{Type: JobSuspended, Status: True, Reason: "JobSuspended", Message: "Job suspended"})
+			p.event(false, "Suspended", "Job suspended")
+		}
+		return
+	}
+	if s.is(JobSuspended) {
+		s.Conditions = s.Conditions.With(p.now, Condition{Type: JobSuspended, Status: False, Reason: "JobResumed", Message: "Job resumed"})
+		p.event(false, "Resumed", "Job resumed")
+		s.Start = p.now
+	}
+	if s.Start.IsZero() {
+		s.Start = p.now
+	}
+}
+
+func (p *jobPlanner) event(warning bool, reason, message string) {
+	p.plan.Events = append(p.plan.Events, JobEvent{warning, reason, message})
+}
+
+// sort tells the pods apart that have not ended, and finds the last failure of each index.
+func (p *jobPlanner) sort() {
+	p.latest = map[int32]int{}
+	for i := range p.pods {
+		pod := &p.pods[i]
+		switch {
+		case pod.Active():
+			p.active = append(p.active, i)
+		case pod.Terminating():
+			p.going = append(p.going, i)
+		}
+		if p.isFailure(pod) && pod.Index >= 0 {
+			if last, ok := p.latest[pod.Index]; !ok || attempts(&p.pods[last]) < attempts(pod) {
+				p.latest[pod.Index] = i
+			}
+		}
+	}
+}
+
+// attempts is how many pods of its index failed before a pod.
+func attempts(p *JobPod) int32 { return p.Failures + p.Ignored }
+
+// isFailure says that a pod failed, or is taken to have, because it is being stopped.
+func (p *jobPlanner) isFailure(pod *JobPod) bool {
+	return pod.Phase == model.Failed || pod.Terminating() && !p.job.OnlyFailed
+}
+
+// judge decides whether and how the Job ends.
+func (p *jobPlanner) judge() {
+	if p.failing || p.succeeding {
+		return
+	}
+	reason, message := p.failure()
+	if reason != "" {
+		p.failing = true
+		p.decide(JobFailureTarget, reason, message)
+		return
+	}
+	if n := p.job.succeeded(p.status().Completed); p.job.Indexed && n >= 0 {
+		p.succeeding = true
+		p.decide(JobSuccessCriteriaMet, "SuccessPolicy", fmt.Sprintf("Matched rules at index %d", n))
+		return
+	}
+	enough := p.succeeded >= p.job.Completions
+	if p.job.AnyCompletion {
+		enough = p.succeeded > 0
+	}
+	if enough && len(p.active) == 0 && !p.job.Suspend {
+		p.succeeding = true
+		p.decide(JobSuccessCriteriaMet, "CompletionsReached", "Reached expected number of succeeded pods")
+	}
+}
+
+func (p *jobPlanner) decide(kind, reason, message string) {
+	s := p.status()
+	s.Conditions = s.Conditions.With(p.now, Condition{Type: kind, Status: True, Reason: reason, Message: message})
+}
+
+// failure is why the Job has failed; "" if it has not.
+func (p *jobPlanner) failure() (reason, message string) {
+	j, s := p.job, p.status()
+	switch {
+	case p.failJob != "":
+		return "PodFailurePolicy", p.failJob
+	case p.failed > j.BackoffLimit || p.restarted():
+		return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+	}
+	if j.HasDeadline && !j.Suspend {
+		end := s.Start.Add(j.Deadline)
+		if !end.After(p.now) {
+			return "DeadlineExceeded", "Job was active longer than specified deadline"
+		}
+		p.plan.Wake = earlier(p.plan.Wake, end)
+	}
+	if n := s.FailedIndexes.Len(); j.PerIndex && n > 0 {
+		if j.MaxFailedIndexes >= 0 && n > j.MaxFailedIndexes {
+			return "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
+		}
+		if n+p.succeeded >= j.Completions {
+			return "FailedIndexes", "Job has failed indexes"
+		}
+	}
+	return "", ""
+}
+
+// restarted says that containers were restarted in place too often.
+func (p *jobPlanner) restarted() bool {
+	var n int32
+	if p.job.RestartsCount {
+		for _, i := range p.active {
+			n += p.pods[i].RestartSum
+		}
+	}
+	return n > 0 && n >= p.job.BackoffLimit
+}
+
+// count makes the numbers of the status that say what there is now.
+func (p *jobPlanner) count() {
+	s := p.status()
+	deleted := make(map[int]bool, len(p.plan.Delete))
+	for _, d := range p.plan.Delete {
+		deleted[d.Pod] = true
+	}
+	s.Active, s.Ready = int32(len(p.active)-len(deleted)+len(p.plan.Create)), 0
+	s.Terminating = int32(len(p.going) + len(deleted))
+	for _, i := range p.active {
+		if p.pods[i].Ready && !deleted[i] {
+			s.Ready++
+		}
+	}
+}
+
+// finish ends the Job when all its pods have ended and are counted.
+func (p *jobPlanner) finish() {
+	s := p.status()
+	if !p.failing && !p.succeeding || s.Active > 0 || s.Terminating > 0 || len(p.plan.Untrack) > 0 ||
+		len(s.UncountedSucceeded)+len(s.UncountedFailed) > 0 {
+		return
+	}
+	if p.failing {
+		c := s.Conditions.Get(JobFailureTarget)
+		reason, message := c.Reason, c.Message
+		p.decide(JobFailed, reason, message)
+		p.event(true, reason, message)
+		return
+	}
+	c := s.Conditions.Get(JobSuccessCriteriaMet)
+	p.decide(JobComplete, c.Reason, c.Message)
+	s.Completion = p.now
+	p.event(false, "Completed", "Job completed")
+}

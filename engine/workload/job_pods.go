@@ -1,0 +1,229 @@
+package workload
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// account writes pods that ended into the status, and lets them go. A success of an index is in the set
+// of completed ones, so that it counts once however often it is seen; all others are kept
+// by uid until their finalizer is gone.
+func (p *jobPlanner) account() {
+	s := p.status()
+	var failed []int
+	for i := range p.pods {
+		switch pod := &p.pods[i]; {
+		case pod.Tracked && pod.Phase == model.Succeeded:
+			p.success(i)
+		case pod.Tracked && p.isFailure(pod):
+			failed = append(failed, i)
+			p.failIndex(pod)
+		}
+	}
+	var kept int32
+	for _, i := range failed {
+		action, message := p.job.verdict(&p.pods[i])
+		if action == FailJob && p.failJob == "" {
+			p.failJob = message
+		}
+		counts := action != IgnoreFailure && !(p.succeeding && p.pods[i].Phase != model.Failed)
+		if p.keeps(i) {
+			if counts {
+				kept++
+			}
+			continue
+		}
+		if counts && !slices.Contains(s.UncountedFailed, p.pods[i].UID) {
+			s.UncountedFailed = append(s.UncountedFailed, p.pods[i].UID)
+		}
+		p.plan.Untrack = append(p.plan.Untrack, i)
+	}
+	if p.job.Indexed {
+		s.Succeeded = s.Completed.Len()
+	}
+	p.succeeded = s.Succeeded + int32(len(s.UncountedSucceeded))
+	p.failed = s.Failed + int32(len(s.UncountedFailed)) + kept
+}
+
+func (p *jobPlanner) success(i int) {
+	s, pod := p.status(), &p.pods[i]
+	p.plan.Untrack = append(p.plan.Untrack, i)
+	switch {
+	case !p.job.Indexed:
+		if !slices.Contains(s.UncountedSucceeded, pod.UID) {
+			s.UncountedSucceeded = append(s.UncountedSucceeded, pod.UID)
+		}
+	case pod.Index >= 0 && pod.Index < p.job.Completions:
+		s.Completed = s.Completed.With(pod.Index)
+	}
+}
+
+// failIndex gives up an index whose limit is reached.
+func (p *jobPlanner) failIndex(pod *JobPod) {
+	s := p.status()
+	if !p.job.PerIndex || pod.Index < 0 || pod.Index >= p.job.Completions || s.Completed.Has(pod.Index) {
+		return
+	}
+	action, _ := p.job.verdict(pod)
+	if action == FailIndex || action != IgnoreFailure && pod.Failures >= p.job.PerIndexLimit {
+		s.FailedIndexes = s.FailedIndexes.With(pod.Index)
+	}
+}
+
+// keeps says that a failed pod stays until its successor is there, to which it hands
+// over how often its index failed.
+func (p *jobPlanner) keeps(i int) bool {
+	s, pod := p.status(), &p.pods[i]
+	if !p.job.PerIndex || p.failing || p.succeeding || pod.Index < 0 || pod.Index >= p.job.Completions || p.latest[pod.Index] != i ||
+		s.Completed.Has(pod.Index) || s.FailedIndexes.Has(pod.Index) {
+		return false
+	}
+	return !slices.ContainsFunc(p.pods, func(o JobPod) bool {
+		return o.Index == pod.Index && o.UID != "" && attempts(&o) > attempts(pod)
+	})
+}
+
+// manage makes pods, or deletes those that are too many.
+func (p *jobPlanner) manage() {
+	j, active := p.job, int32(len(p.active))
+	want := min(max(0, j.Completions-p.succeeded), j.Parallelism)
+	switch {
+	case j.AnyCompletion && p.succeeded > 0:
+		want = active
+	case j.AnyCompletion:
+		want = j.Parallelism
+	case j.PerIndex:
+		want = min(max(0, j.Completions-p.succeeded-p.status().FailedIndexes.Len()), j.Parallelism)
+	}
+	if p.remove(active - want); len(p.plan.Delete) > 0 {
+		return
+	}
+	need := want - active
+	if j.OnlyFailed {
+		need -= int32(len(p.going))
+	}
+	if need = min(need, Burst); need <= 0 {
+		return
+	}
+	if !j.PerIndex {
+		if until := p.pause(); until.After(p.now) {
+			p.plan.Wake = earlier(p.plan.Wake, until)
+			return
+		}
+	}
+	if j.Indexed {
+		p.createIndexes(need)
+		return
+	}
+	for range need {
+		p.plan.Create = append(p.plan.Create, JobCreate{Index: NoIndex})
+	}
+}
+
+// remove deletes pods that are too many: first those whose index is not (any more) to be worked on,
+// or has another pod; then those whose loss costs least.
+func (p *jobPlanner) remove(n int32) {
+	active := make([]Pod, 0, len(p.active))
+	for _, i := range p.active {
+		active = append(active, p.pods[i].Pod)
+	}
+	ranked := Rank(p.now, active, nil)
+	var first, rest []int
+	seen := map[int32]bool{}
+	for k := len(ranked) - 1; k >= 0; k-- { // the one that is missed most keeps its index
+		i := p.active[ranked[k]]
+		x := p.pods[i].Index
+		if p.job.Indexed && (x < 0 || x >= p.job.Completions || seen[x] || p.status().Completed.Has(x) || p.status().FailedIndexes.Has(x)) {
+			first = append(first, i)
+			continue
+		}
+		seen[x] = true
+		rest = append(rest, i)
+	}
+	slices.Reverse(rest)
+	for _, i := range append(first, rest[:min(max(0, int(n)-len(first)), len(rest))]...) {
+		p.plan.Delete = append(p.plan.Delete, JobDelete{i, true})
+	}
+	p.plan.Delete = p.plan.Delete[:min(len(p.plan.Delete), Burst)]
+}
+
+// pause is until when no pod is made: 10 s after the first failure since the last success, twice
+// as long after each further one, up to ten minutes.
+func (p *jobPlanner) pause() time.Time {
+	var ended []*JobPod
+	for i := range p.pods {
+		if p.pods[i].Finished() {
+			ended = append(ended, &p.pods[i])
+		}
+	}
+	slices.SortFunc(ended, func(a, b *JobPod) int { return cmp.Or(a.Ended.Compare(b.Ended), cmp.Compare(a.UID, b.UID)) })
+	var last time.Time
+	failures := 0
+	for _, pod := range ended {
+		if pod.Phase == model.Succeeded {
+			failures = 0
+			continue
+		}
+		failures++
+		last = pod.Ended
+	}
+	if failures == 0 {
+		return time.Time{}
+	}
+	return last.Add(pauseAfter(failures))
+}
+
+// createIndexes makes up to need pods for the lowest numbers that have none.
+func (p *jobPlanner) createIndexes(need int32) {
+	s, busy := p.status(), map[int32]bool{}
+	for _, i := range p.active {
+		busy[p.pods[i].Index] = true
+	}
+	if p.job.OnlyFailed {
+		for _, i := range p.going {
+			busy[p.pods[i].Index] = true
+		}
+	}
+	for x := int32(0); x < p.job.Completions && need > 0; x++ {
+		if at, found := s.Completed.find(x); found {
+			x = s.Completed[at].Last
+			continue
+		}
+		if at, found := s.FailedIndexes.find(x); found {
+			x = s.FailedIndexes[at].Last
+			continue
+		}
+		if busy[x] {
+			continue
+		}
+		need--
+		if c, until := p.next(x); until.After(p.now) {
+			p.plan.Wake = earlier(p.plan.Wake, until)
+		} else {
+			p.plan.Create = append(p.plan.Create, c)
+		}
+	}
+}
+
+// next is the next pod of an index, and when it may be made.
+func (p *jobPlanner) next(x int32) (c JobCreate, until time.Time) {
+	c.Index = x
+	i, failed := p.latest[x]
+	if !p.job.PerIndex || !failed {
+		return c, time.Time{}
+	}
+	pod := &p.pods[i]
+	c.Failures, c.Ignored = pod.Failures, pod.Ignored
+	if action, _ := p.job.verdict(pod); action == IgnoreFailure {
+		c.Ignored++
+	} else {
+		c.Failures++
+	}
+	if pod.Ended.IsZero() {
+		return c, time.Time{}
+	}
+	return c, pod.Ended.Add(pauseAfter(int(attempts(pod) + 1)))
+}

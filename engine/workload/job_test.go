@@ -1,0 +1,208 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// jobPods reads pods as "NAME" or "NAME/INDEX" or "NAME/INDEX/FAILURES" with marks: x failed, ok succeeded,
+// - being stopped, ! not ready, free: without its finalizer, D: with DisruptionTarget, eN: a container ended with code N.
+func jobPods(text string) (out []JobPod) {
+	for i, word := range strings.Fields(text) {
+		at, mark, _ := strings.Cut(word, ":")
+		parts := strings.Split(at, "/")
+		p := JobPod{Pod: Pod{Name: parts[0], UID: parts[0], Phase: model.Running, Ready: true, Created: noon}, Tracked: true, Index: NoIndex}
+		if len(parts) > 1 {
+			fmt.Sscan(parts[1], &p.Index)
+		}
+		if len(parts) > 2 {
+			fmt.Sscan(parts[2], &p.Failures)
+		}
+		for _, m := range strings.Split(mark, ",") {
+			switch {
+			case m == "x":
+				p.Phase, p.Ready, p.Ended = model.Failed, false, noon.Add(time.Duration(i-100)*time.Hour)
+			case m == "now":
+				p.Ended = noon
+			case m == "ok":
+				p.Phase, p.Ready, p.Ended = model.Succeeded, false, noon.Add(time.Duration(i-100)*time.Hour)
+			case m == "-":
+				p.Deleting = true
+			case m == "!":
+				p.Ready = false
+			case m == "free":
+				p.Tracked = false
+			case m == "D":
+				p.Conditions = []PodCondition{{"DisruptionTarget", "True"}}
+			case strings.HasPrefix(m, "e"):
+				e := Exit{Container: "c"}
+				fmt.Sscanf(m, "e%d", &e.Code)
+				p.Exits = append(p.Exits, e)
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// did writes a plan down: "+" makes a pod, "+3/1" one of index 3 after one failure, "-a" deletes a, "~a" deletes
+// it as no failure, "!a" lets it go; then the conditions that are true.
+func (p JobPlan) did(pods []JobPod) string {
+	var out []string
+	for _, c := range p.Create {
+		switch {
+		case c.Index == NoIndex:
+			out = append(out, "+")
+		case c.Failures+c.Ignored > 0:
+			out = append(out, fmt.Sprintf("+%d/%d", c.Index, c.Failures))
+		default:
+			out = append(out, fmt.Sprintf("+%d", c.Index))
+		}
+	}
+	for _, d := range p.Delete {
+		mark := "-"
+		if d.Forget {
+			mark = "~"
+		}
+		out = append(out, mark+pods[d.Pod].Name)
+	}
+	for _, i := range p.Untrack {
+		out = append(out, "!"+pods[i].Name)
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Status == True {
+			out = append(out, c.Type+"/"+c.Reason)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// basic is a Job that wants three successes, two at a time.
+func basic(edit ...func(*Job)) *Job {
+	j := &Job{Namespace: "d", Parallelism: 2, Completions: 3, BackoffLimit: 2, MaxFailedIndexes: -1}
+	for _, e := range edit {
+		e(j)
+	}
+	return j
+}
+
+func indexed(j *Job)  { j.Indexed = true }
+func perIndex(j *Job) { j.Indexed, j.PerIndex, j.PerIndexLimit, j.BackoffLimit = true, true, 1, 1<<30 }
+func afterEnd(j *Job) { j.OnlyFailed = true }
+
+func TestJobPlan(t *testing.T) {
+	for name, tc := range map[string]struct {
+		job        *Job
+		pods, want string
+	}{
+		"as many as may run":               {basic(), "", "+ +"},
+		"no more than are wanted":          {basic(), "a:ok b:ok", "+ !a !b"},
+		"one replaces one that ended":      {basic(), "a:ok b", "+ !a"},
+		"done":                             {basic(), "a:ok b:ok c:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
+		"what is too many goes":            {basic(), "a b c", "~a"},
+		"any one success will do":          {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b", "!a"},
+		"any one success, when all ended":  {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b:ok", "!a !b SuccessCriteriaMet/CompletionsReached"},
+		"a failure is tried again":         {basic(), "a:x b", "+ !a"},
+		"too many failures":                {basic(), "a:x b:x c:x d", "-d !a !b !c FailureTarget/BackoffLimitExceeded"},
+		"one that is stopped has failed":   {basic(), "a:- b", "+ !a"},
+		"or not before it ended":           {basic(afterEnd), "a:- b", ""},
+		"suspended":                        {basic(func(j *Job) { j.Suspend = true }), "a b:ok", "~a !b Suspended/JobSuspended"},
+		"deleted: all may go":              {basic(func(j *Job) { j.Deleting = true }), "a b:ok", "!a !b"},
+		"each number once":                 {basic(indexed), "a/1", "+0"},
+		"a number that ended well is done": {basic(indexed), "a/0:ok b/2", "+1 !a"},
+		"all numbers ended well":           {basic(indexed), "a/0:ok b/1:ok c/2:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
+		"of two of a number one goes":      {basic(indexed), "a/0 b/0:!", "~b"},
+		"a number that is not wanted goes": {basic(indexed), "a/7 b/1", "~a"},
+		"a failed number is tried again":   {basic(perIndex), "a/0:x b/1", "+0/1"},
+		"the old pod stays until then":     {basic(perIndex), "a/0:x c/0/1 b/1", "!a"},
+		"a number is given up":             {basic(perIndex), "a/0/1:x b/1", "+2 !a"},
+		"all ended, some failed":           {basic(perIndex), "a/0/1:x b/1:ok c/2:ok", "!b !c !a FailureTarget/FailedIndexes"},
+		"too many numbers failed":          {basic(perIndex, func(j *Job) { j.MaxFailedIndexes = 0 }), "a/0/1:x b/1", "-b !a FailureTarget/MaxFailedIndexesExceeded"},
+		"a pod of yore is not counted":     {basic(), "a:ok,free b", "+"},
+		"restarts in place count, too":     {basic(func(j *Job) { j.RestartsCount, j.BackoffLimit = true, 0 }), "a", "+"},
+		"of some numbers success will do":  {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Count: 9}, {Indexes: Indexes{{0, 1}}, HasIndexes: true}} }), "a/0:ok b/1:ok c/2", "-c !a !b SuccessCriteriaMet/SuccessPolicy"},
+		"of a count of them":               {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Indexes: Indexes{{0, 2}}, HasIndexes: true, Count: 1}} }), "b/1:ok c/2", "-c !b SuccessCriteriaMet/SuccessPolicy"},
+	} {
+		pods := jobPods(tc.pods)
+		if got := tc.job.Plan(noon, pods).did(pods); got != tc.want {
+			t.Errorf("%s: did %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestPodFailurePolicy(t *testing.T) {
+	policy := func(j *Job) {
+		j.OnlyFailed, j.BackoffLimit = true, 0
+		j.Policy = []FailureRule{
+			{Action: IgnoreFailure, Conditions: []PodCondition{{"DisruptionTarget", "True"}}},
+			{Action: FailJob, OnExit: true, Container: "c", Codes: []int32{42}},
+			{Action: CountFailure, OnExit: true, NotIn: true, Codes: []int32{1}},
+		}
+	}
+	for name, tc := range map[string]struct{ pods, want, message string }{
+		"a disrupted pod does not count":    {"a:x,D,e42 b", "+ !a", ""},
+		"a code that fails the Job":         {"a:x,e42 b", "-b !a FailureTarget/PodFailurePolicy", "Container c for pod d/a failed with exit code 42 matching FailJob rule at index 1"},
+		"another code counts":               {"a:x,e7 b", "-b !a FailureTarget/BackoffLimitExceeded", "Job has reached the specified backoff limit"},
+		"what no rule is about counts":      {"a:x,e1 b", "-b !a FailureTarget/BackoffLimitExceeded", "Job has reached the specified backoff limit"},
+		"one that is stopped is no failure": {"a:-,D b", "", ""},
+	} {
+		pods := jobPods(tc.pods)
+		plan := basic(policy).Plan(noon, pods)
+		if got := plan.did(pods); got != tc.want {
+			t.Errorf("%s: did %q, want %q", name, got, tc.want)
+		}
+		if c := plan.Status.Conditions.Get(JobFailureTarget); c != nil && c.Message != tc.message {
+			t.Errorf("%s: message %q, want %q", name, c.Message, tc.message)
+		}
+	}
+	j := basic(perIndex, func(j *Job) { j.Policy = []FailureRule{{Action: FailIndex, OnExit: true, Codes: []int32{3}}} })
+	pods := jobPods("a/0:x,e3 b/1")
+	if plan := j.Plan(noon, pods); plan.Status.FailedIndexes.String() != "0" {
+		t.Errorf("failed indexes %q, want 0", plan.Status.FailedIndexes)
+	}
+}
+
+func TestFailedPodsAreMadeAgainAfterAPause(t *testing.T) {
+	for name, tc := range map[string]struct {
+		job   *Job
+		pods  string
+		pause time.Duration
+	}{
+		"the first":            {basic(), "a:x,now", 10 * time.Second},
+		"the second":           {basic(), "a:x b:x,now", 20 * time.Second},
+		"a success between":    {basic(), "a:x b:ok c:x,now", 10 * time.Second},
+		"of a number":          {basic(perIndex, func(j *Job) { j.PerIndexLimit, j.Parallelism = 9, 1 }), "a/0/2:x,now", 40 * time.Second},
+		"not longer than that": {basic(perIndex, func(j *Job) { j.PerIndexLimit, j.Parallelism = 99, 1 }), "a/0/20:x,now", 10 * time.Minute},
+	} {
+		pods := jobPods(tc.pods)
+		plan := tc.job.Plan(noon, pods)
+		if got := plan.Wake.Sub(noon); len(plan.Create) > 0 || got != tc.pause {
+			t.Errorf("%s: made %v, looks again in %v, want none and %v", name, plan.Create, got, tc.pause)
+		}
+		if plan = tc.job.Plan(noon.Add(tc.pause), pods); len(plan.Create) == 0 {
+			t.Errorf("%s: nothing is made when the pause is over", name)
+		}
+	}
+}
+
+func TestDeadlineAndResume(t *testing.T) {
+	j := basic(func(j *Job) { j.HasDeadline, j.Deadline, j.Status.Start = true, time.Minute, noon })
+	pods := jobPods("a b")
+	if plan := j.Plan(noon.Add(59*time.Second), pods); plan.did(pods) != "" || !plan.Wake.Equal(noon.Add(time.Minute)) {
+		t.Errorf("before the deadline: did %q, looks again at %v", plan.did(pods), plan.Wake)
+	}
+	if plan := j.Plan(noon.Add(time.Minute), pods); plan.did(pods) != "-a -b FailureTarget/DeadlineExceeded" {
+		t.Errorf("at the deadline: did %q", plan.did(pods))
+	}
+	j.Suspend = true
+	j.Status = j.Plan(noon.Add(30*time.Second), pods).Status
+	j.Suspend = false
+	plan := j.Plan(noon.Add(time.Hour), nil)
+	if !plan.Status.Start.Equal(noon.Add(time.Hour)) || plan.did(nil) != "+ +" || len(plan.Events) != 1 || plan.Events[0].Reason != "Resumed" {
+		t.Errorf("resumed: started %v, did %q, events %v", plan.Status.Start, plan.did(nil), plan.Events)
+	}
+}

@@ -1,0 +1,150 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// statefulPods reads pods as "ORDINAL/REVISION" with marks: ! not ready, x failed, ok succeeded, - being stopped.
+func statefulPods(text string) (out []StatefulPod) {
+	for i, word := range strings.Fields(text) {
+		at, mark, _ := strings.Cut(word, ":")
+		p := StatefulPod{Pod: Pod{UID: fmt.Sprint("u", i), Node: "n", Phase: model.Running, Ready: true, ReadySince: noon.Add(-time.Hour)}}
+		fmt.Sscanf(strings.Replace(at, "/", " ", 1), "%d %s", &p.Ordinal, &p.Revision)
+		for _, m := range strings.Split(mark, ",") {
+			switch m {
+			case "!":
+				p.Ready = false
+			case "x":
+				p.Phase, p.Ready = model.Failed, false
+			case "ok":
+				p.Phase, p.Ready = model.Succeeded, false
+			case "-":
+				p.Deleting = true
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// did writes a plan down: "+3/v2" makes number 3, "-3/1" deletes it for reason 1.
+func (p StatefulPlan) did(pods []StatefulPod) string {
+	var out []string
+	for _, c := range p.Create {
+		out = append(out, fmt.Sprintf("+%d/%s", c.Ordinal, c.Revision))
+	}
+	for _, d := range p.Delete {
+		out = append(out, fmt.Sprintf("-%d/%d", pods[d.Pod].Ordinal, d.Why))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestStatefulSetSteps(t *testing.T) {
+	ordered := StatefulSet{Replicas: 3, Ordered: true, MaxUnavailable: 1}
+	parallel := StatefulSet{Replicas: 3, MaxUnavailable: 1}
+	with := func(s StatefulSet, edit func(*StatefulSet)) StatefulSet {
+		edit(&s)
+		return s
+	}
+	for name, tc := range map[string]struct {
+		set        StatefulSet
+		pods, want string
+	}{
+		"the first one first":                 {ordered, "", "+0/v2"},
+		"the next one when it is ready":       {ordered, "0/v2", "+1/v2"},
+		"not before":                          {ordered, "0/v2:!", ""},
+		"a hole is filled first":              {ordered, "0/v2 2/v2", "+1/v2"},
+		"ready is not enough":                 {with(ordered, func(s *StatefulSet) { s.MinReady = 2 * time.Hour }), "0/v2", ""},
+		"all at once":                         {parallel, "1/v2:!", "+0/v2 +2/v2"},
+		"numbers may start elsewhere":         {with(ordered, func(s *StatefulSet) { s.Start = 5 }), "5/v2", "+6/v2"},
+		"a moved start, what is below goes":   {with(parallel, func(s *StatefulSet) { s.Start = 1 }), "0/v2 1/v2 2/v2 3/v2", "-0/2"},
+		"a failed one is made again":          {ordered, "0/v2 1/v2:x 2/v2", "-1/0"},
+		"an ended one is made again":          {ordered, "0/v2 1/v2:ok 2/v2", "-1/1"},
+		"waits for one that is stopped":       {ordered, "0/v2 1/v2:- 2/v2", ""},
+		"the highest goes first":              {ordered, "0/v2 1/v2 2/v2 3/v2 4/v2", "-4/2"},
+		"one goes at a time":                  {ordered, "0/v2 1/v2 2/v2 3/v2 4/v2:-", ""},
+		"none goes while a lower one is ill":  {ordered, "0/v2 1/v2:! 2/v2 3/v2", ""},
+		"a sick one too many goes":            {ordered, "0/v2 1/v2 2/v2 3/v2:!", "-3/2"},
+		"a sick lower one holds it":           {ordered, "0/v2 1/v2 2/v2 3/v2:! 4/v2:!", ""},
+		"parallel all go":                     {parallel, "0/v2:! 1/v2 2/v2 3/v2 4/v2", "-4/2 -3/2"},
+		"the highest old one is replaced":     {ordered, "0/v1 1/v1 2/v1", "-2/3"},
+		"then the next":                       {ordered, "0/v1 1/v1 2/v2", "-1/3"},
+		"when it is ready":                    {ordered, "0/v1 1/v1 2/v2:!", ""},
+		"two at a time":                       {with(ordered, func(s *StatefulSet) { s.MaxUnavailable = 2 }), "0/v1 1/v1 2/v1", "-2/3 -1/3"},
+		"parallel, still one at a time":       {parallel, "0/v1 1/v1 2/v2:!", ""},
+		"parallel, a sick old one goes first": {parallel, "0/v1:! 1/v1 2/v2", "-0/3"},
+		"not below the partition":             {with(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 1/v1 2/v2", ""},
+		"a missing one below is made as old":  {with(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 2/v2", "+1/v1"},
+		"on delete: nothing goes":             {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1 2/v1", ""},
+		"on delete: made as new":              {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1", "+2/v2"},
+		"one that is to go does nothing":      {with(ordered, func(s *StatefulSet) { s.Deleting = true }), "0/v1", ""},
+		"of two of a number one goes":         {ordered, "0/v2 0/v2 1/v2 2/v2", "-0/4"},
+	} {
+		tc.set.Current, tc.set.Update = "v1", "v2"
+		pods := statefulPods(tc.pods)
+		if got := tc.set.Plan(noon, pods).did(pods); got != tc.want {
+			t.Errorf("%s: did %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestAFailedOrdinalWaits(t *testing.T) {
+	pods := statefulPods("0/v2:x")
+	pods[0].NotBefore = noon.Add(time.Minute)
+	plan := (&StatefulSet{Replicas: 1, Ordered: true, MaxUnavailable: 1, Current: "v2", Update: "v2"}).Plan(noon, pods)
+	if got := plan.did(pods); got != "" || !plan.Wake.Equal(pods[0].NotBefore) {
+		t.Errorf("did %q, looks again at %v, want nothing until %v", got, plan.Wake, pods[0].NotBefore)
+	}
+}
+
+func TestStatefulStatus(t *testing.T) {
+	set := StatefulSet{Replicas: 3, Ordered: true, MaxUnavailable: 1, Generation: 4, Current: "v1", Update: "v2"}
+	got := set.Plan(noon, statefulPods("0/v1 1/v1:! 2/v2 3/v2:-")).Status
+	if want := (StatefulStatus{Replicas: 4, Ready: 3, Available: 3, AtCurrent: 2, AtUpdate: 1, Current: "v1", Update: "v2", Observed: 4}); got != want {
+		t.Errorf("status %+v, want %+v", got, want)
+	}
+	got = set.Plan(noon, statefulPods("0/v2 1/v2 2/v2")).Status
+	if want := (StatefulStatus{Replicas: 3, Ready: 3, Available: 3, AtCurrent: 3, AtUpdate: 3, Current: "v2", Update: "v2", Observed: 4}); got != want {
+		t.Errorf("rolled out: status %+v, want %+v", got, want)
+	}
+}
+
+// TestAStatefulRolloutEnds: every mixture ends as three new pods; ordered, never more than one is down that need not be.
+func TestAStatefulRolloutEnds(t *testing.T) {
+	for _, ordered := range []bool{true, false} {
+		set := StatefulSet{Replicas: 3, Ordered: ordered, MaxUnavailable: 1, Current: "v1", Update: "v2"}
+		pods := statefulPods("0/v1 2/v1:x 3/v1 4/v1:!")
+		for step := 0; ; step++ {
+			plan := set.Plan(noon, pods)
+			if st := plan.Status; st.Current == "v2" && st.Ready == 3 && len(pods) == 3 {
+				break
+			}
+			if step > 60 {
+				t.Fatalf("ordered %v: still %+v", ordered, plan.Status)
+			}
+			var next []StatefulPod
+			gone := map[int]bool{}
+			for _, d := range plan.Delete {
+				gone[d.Pod] = true
+			}
+			if ordered && len(plan.Create)+len(plan.Delete) > 1 {
+				t.Fatalf("step %d does %s at once", step, plan.did(pods))
+			}
+			for i, p := range pods {
+				if !gone[i] {
+					p.Ready = p.Phase == model.Running
+					next = append(next, p)
+				}
+			}
+			for _, c := range plan.Create {
+				next = append(next, statefulPods(fmt.Sprintf("%d/%s:!", c.Ordinal, c.Revision))...)
+			}
+			pods = next
+		}
+	}
+}
