@@ -2,6 +2,7 @@ package actuate
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -53,8 +54,9 @@ func (d *Displacer) tell(ctx context.Context, r *displace.Record) error {
 	return err
 }
 
-// Event writes the event that carries a record, and says whether it was not there before.
-// For is the pod for whose sake the victim leaves; it may be nil.
+// Event writes the event that carries a record, and says whether it did. One that is there already
+// stays, unless it was pieced together afterwards and this record was not. Related is the pod for
+// whose sake the victim leaves; it may be nil.
 func (d *Displacer) Event(ctx context.Context, rec *journal.Displacement, related *model.Pod, reason, action, note string) (created bool, err error) {
 	text, err := rec.JSON()
 	if err != nil {
@@ -62,7 +64,7 @@ func (d *Displacer) Event(ctx context.Context, rec *journal.Displacement, relate
 	}
 	ev := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: rec.Pod.Namespace, Name: RecordName(rec.Pod.Name, rec.Pod.UID),
-			Annotations: map[string]string{journal.Annotation: text}},
+			Annotations: map[string]string{journal.Annotation: text}, Labels: map[string]string{journal.Label: rec.Cause}},
 		EventTime: metav1.NewMicroTime(d.Now()), ReportingController: rec.Writer, ReportingInstance: d.Instance,
 		Action: action, Reason: reason, Type: corev1.EventTypeNormal, Note: Truncate(note),
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: rec.Pod.Namespace, Name: rec.Pod.Name, UID: types.UID(rec.Pod.UID)},
@@ -71,11 +73,42 @@ func (d *Displacer) Event(ctx context.Context, rec *journal.Displacement, relate
 		other := reference(related)
 		ev.Related = &other
 	}
-	_, err = d.Client.EventsV1().Events(rec.Pod.Namespace).Create(ctx, ev, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
+	client := d.Client.EventsV1().Events(ev.Namespace)
+	_, err = client.Create(ctx, ev, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err == nil, err
+	}
+	if rec.Afterwards {
 		return false, nil
 	}
-	return err == nil, err
+	have, err := client.Get(ctx, ev.Name, metav1.GetOptions{})
+	if err != nil {
+		if certain(err) { // one may write and not read
+			err = nil
+		}
+		return false, err
+	}
+	guess, err := journal.ParseDisplacement(have.Annotations[journal.Annotation])
+	if err != nil || !guess.Afterwards {
+		return false, nil
+	}
+	return true, d.Rewrite(ctx, have, rec)
+}
+
+// Rewrite puts a record in place of the one that an event carries, unless the event has changed.
+// What else an event says cannot be changed.
+func (d *Displacer) Rewrite(ctx context.Context, e *eventsv1.Event, rec *journal.Displacement) error {
+	text, err := rec.JSON()
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": e.ResourceVersion,
+		"annotations": map[string]string{journal.Annotation: text}, "labels": map[string]string{journal.Label: rec.Cause}}})
+	if err != nil {
+		return err
+	}
+	_, err = d.Client.EventsV1().Events(e.Namespace).Patch(ctx, e.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }
 
 // component is in whose name a displacement is told.

@@ -9,8 +9,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Annotation is the annotation of an event that carries a displacement.
-const Annotation = "berth.dev/displacement"
+const (
+	// Annotation is the annotation of an event that carries a displacement.
+	Annotation = "berth.dev/displacement"
+	// Label is the label of such an event, by which they are found; its value is the cause.
+	Label = "berth.dev/displaced-by"
+)
 
 // Displacement is the record of one displacement.
 type Displacement struct {
@@ -44,6 +48,8 @@ type Pod struct {
 	Name      string `json:"name"`
 	UID       string `json:"uid,omitempty"`
 	Priority  int32  `json:"priority,omitempty"`
+	// Created is when the pod was, where it is known.
+	Created *time.Time `json:"created,omitempty"`
 }
 
 // Key is "namespace/name".
@@ -98,6 +104,10 @@ func Of(r *displace.Record, at time.Time, writer string) *Displacement {
 
 func podOf(p *model.Pod) Pod {
 	out := Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
+	if !p.Created.IsZero() {
+		at := p.Created.UTC()
+		out.Created = &at
+	}
 	if p.Spec != nil {
 		out.Priority = p.Spec.Priority
 	}
