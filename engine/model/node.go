@@ -13,6 +13,7 @@ type Node struct {
 	Images          []Image
 	Features        []string // declared features, sorted
 	Ready           bool
+	Pressures       [NumPressures]PressureCondition
 	ResourceVersion string
 }
 

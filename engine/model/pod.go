@@ -27,6 +27,8 @@ type Pod struct {
 	Phantom bool
 	// Disrupted is the reason of a DisruptionTarget condition that is True.
 	Disrupted string
+	// Evicted is how its node threw it out; nil when it did not.
+	Evicted *Eviction
 	// Unscheduled is the reason of the PodScheduled=False condition, so that a
 	// shell needs not write again what is already there.
 	Unscheduled string

@@ -39,6 +39,10 @@ type Config struct {
 	// AuditEvery is how often one waiting pod, in turn, is checked to have no node
 	// still; 0: never.
 	AuditEvery time.Duration
+
+	// AssumedPressure is how long a node that has just thrown a pod out is taken to be
+	// under that pressure, unless it says something newer itself; 0: never.
+	AssumedPressure time.Duration
 }
 
 // DefaultConfig has kube-scheduler's queue, placement's table of who wakes whom, and
@@ -47,7 +51,8 @@ func DefaultConfig() Config {
 	q := queue.DefaultConfig()
 	q.Cares = placement.Cares
 	return Config{Queue: q, BindTimeout: 2 * time.Minute, Confirm: 30 * time.Second, LookAgain: 5 * time.Second,
-		AskTimeout: 2 * time.Minute, VictimsTimeout: 10 * time.Minute, AuditEvery: 30 * time.Second}
+		AskTimeout: 2 * time.Minute, VictimsTimeout: 10 * time.Minute, AuditEvery: 30 * time.Second,
+		AssumedPressure: 20 * time.Second}
 }
 
 // Machine is the scheduling machine. It is a plain value of its owner: one
@@ -76,6 +81,8 @@ type Machine struct {
 	reports  map[string]*report // the last about each pod, by uid, until it is written
 	byReport map[uint64]*report // by the id of the effect
 	repeats  []*report          // by time
+
+	pressured []*pressured // nodes, in the order in which they came to be
 
 	auditAt time.Time // when a waiting pod is checked next; zero while nobody waits
 
@@ -107,6 +114,7 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 		m.apply(now, e)
 	}
 	m.endHolds(now)
+	m.easePressure(now)
 	m.unreserve(now)
 	m.ripenAll(now)
 	m.expire(now)
@@ -131,6 +139,11 @@ func (m *Machine) wake(now time.Time) time.Time {
 	}
 	if at, ok := m.state.NextHoldEnd(); ok && (w.IsZero() || at.Before(w)) {
 		w = at
+	}
+	for _, p := range m.pressured {
+		if at := p.until(); w.IsZero() || at.Before(w) {
+			w = at
+		}
 	}
 	if at := m.auditAt; !at.IsZero() && (w.IsZero() || at.Before(w)) {
 		w = at

@@ -12,6 +12,7 @@ import (
 // upsertNode takes in a node. The pods of a node that was not known until now count from
 // now on, as if they came.
 func (m *Machine) upsertNode(now time.Time, n *model.Node) {
+	n = m.underPressure(now, n)
 	id, known := m.state.NodeID(n.Name)
 	if !known {
 		m.state.UpsertNode(n)
@@ -37,6 +38,7 @@ func (m *Machine) removeNode(now time.Time, name string) {
 		return
 	}
 	m.nodeGone(now, name)
+	m.dropPressure(name)
 	old := m.state.Node(id).Model
 	pods := slices.Clone(m.state.Node(id).Pods)
 	m.state.RemoveNode(name)

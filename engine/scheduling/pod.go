@@ -20,6 +20,9 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	p = m.shown(now, m.marked(p))
 	held := m.state.HoldsVolumes(p.UID)
 	m.state.UpsertPod(p)
+	if p.Evicted != nil {
+		m.assumePressure(now, p)
+	}
 	if p.NodeName != "" || p.Finished() {
 		m.over(p.UID)
 		m.unsay(p.UID)

@@ -44,6 +44,7 @@ func (in *Intake) Pod(pod *corev1.Pod) *model.Pod {
 		Deleting:        pod.DeletionTimestamp != nil,
 		Phase:           phase(pod.Status.Phase),
 		Owner:           controller(pod.OwnerReferences),
+		Evicted:         evicted(pod),
 		ResourceVersion: pod.ResourceVersion,
 	}
 	if pod.Status.StartTime != nil {

@@ -33,8 +33,12 @@ func (in *Intake) Node(n *corev1.Node) *model.Node {
 		out.Images = append(out.Images, model.Image{Names: slices.Clone(img.Names), Size: img.SizeBytes})
 	}
 	for i := range n.Status.Conditions {
-		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+		c := &n.Status.Conditions[i]
+		switch p, ok := pressureOf(c.Type); {
+		case c.Type == corev1.NodeReady:
 			out.Ready = c.Status == corev1.ConditionTrue
+		case ok:
+			out.Pressures[p] = model.PressureCondition{True: c.Status == corev1.ConditionTrue, Written: later(c.LastHeartbeatTime, c.LastTransitionTime)}
 		}
 	}
 	return out

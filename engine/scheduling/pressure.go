@@ -1,0 +1,123 @@
+package scheduling
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// pressured is a node that has thrown pods out and has not said anything newer since. It
+// is placed on as if it had the taints already that its conditions are going to bring
+// (kubernetes#76325, #31778). It follows from the pods and the node alone, so that a
+// restart changes nothing.
+type pressured struct {
+	node string
+	seen *model.Node // as it was reported; nil while it is not known
+	ends [model.NumPressures]time.Time
+	from [model.NumPressures]time.Time // of the last pod that it threw out
+}
+
+// until is when the first of its assumptions ends.
+func (p *pressured) until() (at time.Time) {
+	for _, end := range p.ends {
+		if !end.IsZero() && (at.IsZero() || end.Before(at)) {
+			at = end
+		}
+	}
+	return at
+}
+
+// settle drops what is over, or what the node knows better by now, and says whether
+// anything is left. A condition that is True stands until its taint is there.
+func (p *pressured) settle(now time.Time) bool {
+	left := false
+	for k := range p.ends {
+		known := false
+		if p.seen != nil {
+			c := &p.seen.Pressures[k]
+			known = c.Written.After(p.from[k]) && (!c.True || slices.Contains(p.seen.Taints, model.Pressure(k).Taint()))
+		}
+		if known || !p.ends[k].After(now) {
+			p.ends[k] = time.Time{}
+		}
+		left = left || !p.ends[k].IsZero()
+	}
+	return left
+}
+
+// tainted is the node as it is placed on.
+func (p *pressured) tainted() *model.Node {
+	n := *p.seen
+	n.Taints = slices.Clone(n.Taints)
+	for k, end := range p.ends {
+		if t := model.Pressure(k).Taint(); !end.IsZero() && !slices.Contains(n.Taints, t) {
+			n.Taints = append(n.Taints, t)
+		}
+	}
+	return &n
+}
+
+func (m *Machine) pressure(node string) *pressured {
+	for _, p := range m.pressured {
+		if p.node == node {
+			return p
+		}
+	}
+	return nil
+}
+
+func (m *Machine) dropPressure(node string) {
+	m.pressured = slices.DeleteFunc(m.pressured, func(p *pressured) bool { return p.node == node })
+}
+
+// assumePressure takes in that a node threw a pod out.
+func (m *Machine) assumePressure(now time.Time, pod *model.Pod) {
+	e := pod.Evicted
+	end := e.At.Add(m.cfg.AssumedPressure)
+	if pod.NodeName == "" || !end.After(now) {
+		return
+	}
+	p := m.pressure(pod.NodeName)
+	if p == nil {
+		p = &pressured{node: pod.NodeName}
+		if id, known := m.state.NodeID(pod.NodeName); known {
+			p.seen = m.state.Node(id).Model
+		}
+		m.pressured = append(m.pressured, p)
+	}
+	if !e.At.After(p.from[e.Pressure]) {
+		return
+	}
+	p.from[e.Pressure], p.ends[e.Pressure] = e.At, end
+	if p.seen != nil {
+		m.upsertNode(now, p.seen)
+	}
+}
+
+// underPressure is a node as it is placed on, given as it was reported.
+func (m *Machine) underPressure(now time.Time, n *model.Node) *model.Node {
+	p := m.pressure(n.Name)
+	if p == nil {
+		return n
+	}
+	p.seen = n
+	if !p.settle(now) {
+		m.dropPressure(n.Name)
+		return n
+	}
+	return p.tainted()
+}
+
+// easePressure ends assumptions whose time is over.
+func (m *Machine) easePressure(now time.Time) {
+	for _, p := range slices.Clone(m.pressured) {
+		switch {
+		case p.until().After(now):
+		case p.seen != nil:
+			m.upsertNode(now, p.seen)
+		case !p.settle(now):
+			m.dropPressure(p.node)
+		}
+	}
+}
