@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/control/disruption"
 	"github.com/berthproject/berth/control/endpoints"
 	"github.com/berthproject/berth/control/namespace"
 	"github.com/berthproject/berth/control/nodelifecycle"
@@ -49,6 +50,13 @@ var loops = []loop{
 	}},
 	{"replicaset", func(ctx context.Context, w loopWorld) error {
 		return replicaset.Run(ctx, w.client, w.factory, w.avoid, w.log)
+	}},
+	{"disruption", func(ctx context.Context, w loopWorld) error {
+		scales, err := disruption.NewScales(w.config, w.client.Discovery())
+		if err != nil {
+			return err
+		}
+		return disruption.Run(ctx, w.client, scales, w.factory, w.log)
 	}},
 	{"volume", func(ctx context.Context, w loopWorld) error { return volume.Run(ctx, w.client, w.factory, w.log) }},
 	{"endpoints", func(ctx context.Context, w loopWorld) error {

@@ -28,6 +28,8 @@ type Budget struct {
 	// AlwaysAllow: pods that run and are not ready may be evicted whatever the
 	// budget says (unhealthyPodEvictionPolicy). Else only while it is met.
 	AlwaysAllow bool
+	// Owned: it belongs to another object, so that a program may change it.
+	Owned bool
 	// Fault is why the specification cannot be read, or empty.
 	Fault string
 

@@ -60,6 +60,7 @@ func (in *Intake) Budget(b *policyv1.PodDisruptionBudget) *model.Budget {
 		Generation:         b.Generation,
 		ObservedGeneration: b.Status.ObservedGeneration,
 		ResourceVersion:    b.ResourceVersion,
+		Owned:              len(b.OwnerReferences) > 0,
 	}
 	var err error
 	if out.Selector, err = Selector(b.Spec.Selector); err != nil {

@@ -1,0 +1,96 @@
+package disruption
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/scale"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// anyKind asks the API for scales, by discovery.
+type anyKind struct {
+	discovery discovery.DiscoveryInterface
+	mapper    meta.ResettableRESTMapper
+	client    scale.ScalesGetter
+
+	mu    sync.Mutex
+	lacks map[schema.GroupVersionResource]bool // kinds without a scale
+}
+
+// NewScales asks the API server of a configuration.
+func NewScales(config *rest.Config, d discovery.DiscoveryInterface) (Scales, error) {
+	cached := memory.NewMemCacheClient(d)
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(cached)
+	client, err := scale.NewForConfig(config, mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(d))
+	if err != nil {
+		return nil, err
+	}
+	return &anyKind{discovery: d, mapper: mapper, client: client, lacks: map[schema.GroupVersionResource]bool{}}, nil
+}
+
+// Scale asks for one scale.
+func (k *anyKind) Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error) {
+	gv, err := schema.ParseGroupVersion(o.APIVersion)
+	if err != nil {
+		return nil, &NoScaleError{Resource: o.APIVersion + " " + o.Kind}
+	}
+	mapping, err := k.mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: o.Kind}, gv.Version)
+	if meta.IsNoMatchError(err) {
+		return nil, &NoScaleError{Resource: strings.ToLower(o.Kind) + "." + gv.Group}
+	}
+	if err != nil {
+		return nil, err
+	}
+	resource := mapping.Resource.GroupResource()
+	if k.known(mapping.Resource) {
+		return nil, &NoScaleError{Resource: resource.String()}
+	}
+	s, err := k.client.Scales(namespace).Get(ctx, resource, o.Name, metav1.GetOptions{})
+	if err == nil {
+		return s, nil
+	}
+	has, derr := k.has(mapping.Resource)
+	switch {
+	case derr == nil && !has:
+		return nil, &NoScaleError{Resource: resource.String()}
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	}
+	return nil, err
+}
+
+func (k *anyKind) known(r schema.GroupVersionResource) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lacks[r]
+}
+
+// has says whether a kind has a scale, and remembers when it has not.
+func (k *anyKind) has(r schema.GroupVersionResource) (bool, error) {
+	list, err := k.discovery.ServerResourcesForGroupVersion(r.GroupVersion().String())
+	if err != nil {
+		return false, err
+	}
+	for i := range list.APIResources {
+		if list.APIResources[i].Name == r.Resource+"/scale" {
+			return true, nil
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lacks[r] = true
+	return false, nil
+}

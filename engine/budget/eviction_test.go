@@ -1,0 +1,155 @@
+package budget_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// said is a verdict in words.
+func said(v budget.Verdict) string {
+	var pay []string
+	for _, b := range v.Pay {
+		pay = append(pay, b.Name)
+	}
+	s := [...]string{"granted", "refused", "forbidden", "several"}[v.Result]
+	if len(pay) > 0 {
+		s += " for " + strings.Join(pay, " ")
+	}
+	if v.Guarded {
+		s += " guarded"
+	}
+	if v.Why != "" {
+		s += ": " + v.Why
+	}
+	if v.Retry > 0 {
+		s += fmt.Sprint(" in ", v.Retry)
+	}
+	return s
+}
+
+// judged asks for the first of three pods, after changes; nil changes nothing.
+func judged(e budget.Evictions, p func(*model.Pod), b func(*model.Budget)) string {
+	pods := many(3, rs)
+	if p != nil {
+		p(pods[0])
+	}
+	x := &model.Budget{Namespace: "default", Name: "b", Selector: ofWeb, MinAvailable: amount(2), CurrentHealthy: 3, DesiredHealthy: 2, DisruptionsAllowed: 1, ExpectedPods: 3}
+	if b != nil {
+		b(x)
+	}
+	return said(e.Judge(pods[0], []*model.Budget{x}, pods, noon))
+}
+
+func exhausted(b *model.Budget) { b.DisruptionsAllowed = 0 }
+
+func unready(p *model.Pod) { p.Ready = false }
+
+func TestJudge(t *testing.T) {
+	for name, c := range map[string]struct {
+		pod    func(*model.Pod)
+		budget func(*model.Budget)
+		want   string
+	}{
+		"it is allowed":       {nil, nil, "granted for b"},
+		"it is not":           {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
+		"too few are healthy": {nil, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 }, "refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
+		"the count failed":    {nil, func(b *model.Budget) { exhausted(b); b.SyncFailed = "why" }, "refused: The disruption budget b does not allow evicting pods currently because it failed sync: why"},
+		"an old status":       {nil, func(b *model.Budget) { b.Generation = 1 }, "refused: The disruption budget b is still being processed by the server. in 10s"},
+		"a negative number":   {nil, func(b *model.Budget) { b.DisruptionsAllowed = -1 }, "forbidden: pdb disruptions allowed is negative"},
+		"too many entries": {nil, func(b *model.Budget) { b.Disrupted = make([]string, 2001) },
+			"forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller"},
+		"a pending pod":  {func(p *model.Pod) { p.Phase = model.Pending }, exhausted, "granted guarded"},
+		"a finished pod": {func(p *model.Pod) { p.Phase = model.Failed }, exhausted, "granted"},
+		"a deleting pod": {func(p *model.Pod) { p.Deleting = true }, exhausted, "granted"},
+		"another's pod":  {func(p *model.Pod) { p.Labels = nil }, exhausted, "granted"},
+		"unready":        {unready, exhausted, "granted guarded"},
+		"unready, not met": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 },
+			"refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
+		"unready, nothing wanted": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy, b.DesiredHealthy = 0, 0 },
+			"refused: The disruption budget b needs 0 healthy pods and has 0 currently"},
+		"unready, always allowed": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy, b.AlwaysAllow, b.Generation = 1, true, 1 }, "granted guarded"},
+		"paid already": {nil, func(b *model.Budget) {
+			exhausted(b)
+			b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Minute)}
+		}, "granted"},
+		"paid long ago": {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
+		"it never will": {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable, b.MaxUnavailable = model.Amount{}, amount(0) },
+			"refused: The disruption budget b does not allow evicting pods currently"},
+	} {
+		if got := judged(budget.Evictions{}, c.pod, c.budget); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestJudgeRecounts(t *testing.T) {
+	recount := budget.Evictions{Recount: true}
+	for name, c := range map[string]struct {
+		pod    func(*model.Pod)
+		budget func(*model.Budget)
+		want   string
+	}{
+		"status and count agree": {nil, nil, "granted for b"},
+		"the status is behind": {nil, func(b *model.Budget) { b.CurrentHealthy, b.DesiredHealthy = 4, 3 },
+			"refused: The disruption budget b needs 3 healthy pods and has 3 currently"},
+		"another was granted": {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p1"}, []time.Time{noon} },
+			"refused: The disruption budget b needs 2 healthy pods and has 2 currently"},
+		"its namesake was": {nil, func(b *model.Budget) {
+			b.Disrupted, b.DisruptedAt = []string{"p1"}, []time.Time{noon.Add(-2 * time.Hour)}
+		}, "granted for b"},
+		"unready, and met":  {unready, nil, "granted guarded"},
+		"unready, not met":  {unready, func(b *model.Budget) { b.DesiredHealthy = 3 }, "refused: The disruption budget b needs 3 healthy pods and has 2 currently"},
+		"more than counted": {nil, func(b *model.Budget) { b.DesiredHealthy, b.DisruptionsAllowed = 0, 0 }, "refused: The disruption budget b does not allow evicting pods currently"},
+	} {
+		if got := judged(recount, c.pod, c.budget); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestJudgeEndsWhatNeverWill(t *testing.T) {
+	end := budget.Evictions{EndNever: true}
+	none := func(b *model.Budget) { exhausted(b); b.MinAvailable, b.MaxUnavailable = model.Amount{}, amount(0) }
+	for name, c := range map[string]struct {
+		pod    func(*model.Pod)
+		budget func(*model.Budget)
+		want   string
+	}{
+		"none may miss":      {nil, none, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget meanwhile"},
+		"all must be there":  {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable = percent(100) }, "forbidden: The disruption budget b can never allow it: spec.minAvailable is 100%: lower it, or delete the budget meanwhile"},
+		"nobody counts them": {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { none(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller that says how many there should be: set spec.minAvailable to a number instead"},
+		"there is one more":  {nil, func(b *model.Budget) { none(b); b.DisruptionsAllowed = 1 }, "granted for b"},
+		"a program's budget": {nil, func(b *model.Budget) { none(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
+		"it only waits":      {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
+	} {
+		if got := judged(end, c.pod, c.budget); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestSeveralBudgetsMustAgree(t *testing.T) {
+	pods := many(3, rs)
+	z := &model.Budget{Namespace: "default", Name: "z", Selector: ofWeb, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}
+	a := &model.Budget{Namespace: "default", Name: "a", Selector: everyone, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}
+	budgets := []*model.Budget{z, a}
+	if got := said(budget.Evictions{}.Judge(pods[0], budgets, nil, noon)); got != "granted for a z" {
+		t.Error(got)
+	}
+	if got := said(budget.Evictions{RefuseSeveral: true}.Judge(pods[0], budgets, nil, noon)); !strings.HasPrefix(got, "several: This pod has more than one") {
+		t.Error(got)
+	}
+	pods[1].Phase = model.Pending
+	if got := said(budget.Evictions{RefuseSeveral: true}.Judge(pods[1], budgets, nil, noon)); got != "granted guarded" {
+		t.Error(got)
+	}
+	z.DisruptionsAllowed = 0
+	if got := said(budget.Evictions{}.Judge(pods[0], budgets, nil, noon)); got != "refused: The disruption budget z does not allow evicting pods currently" {
+		t.Error(got)
+	}
+}
