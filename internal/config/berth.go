@@ -19,6 +19,10 @@ type Berth struct {
 	Scheduler  Scheduler `json:"scheduler" doc:"How pods are placed, beyond what KubeSchedulerConfiguration says."`
 	APIServer  APIServer `json:"apiServer" doc:"How the API answers."`
 	Nodes      Nodes     `json:"nodes" doc:"The simulated nodes of berth up."`
+
+	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When nodes are lost, and how fast their pods go."`
+	Taints        Taints        `json:"taints" doc:"Eviction by NoExecute taints."`
+	PodGC         PodGC         `json:"podGC" doc:"Which pods that have ended are kept."`
 }
 
 // Scheduler holds the options of placement.
@@ -50,7 +54,8 @@ type APIServer struct {
 
 // Nodes holds the options of simulated nodes.
 type Nodes struct {
-	StatusWriters int `json:"statusWriters" doc:"How many status writes of simulated nodes may be under way at once, 1 to 1000."`
+	StatusWriters       int `json:"statusWriters" doc:"How many status writes of simulated nodes may be under way at once, 1 to 1000."`
+	LeaseRenewalSeconds int `json:"leaseRenewalSeconds" doc:"How often an agent says that its node is alive, 1 to 3600; well below nodeLifecycle.gracePeriodSeconds."`
 }
 
 // Default is the configuration without a file.
@@ -60,7 +65,9 @@ func Default() Berth {
 		Scheduler: Scheduler{BindWorkers: 32, AuditEverySeconds: 30,
 			Preemption: Preemption{LedgerBudgets: true, PreferMovableVictims: true, VictimsTimeoutSeconds: 600}},
 		APIServer: APIServer{StoredOnlyWarnings: true, StrictResourceVersions: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
-		Nodes:     Nodes{StatusWriters: 16},
+		Nodes:     Nodes{StatusWriters: 16, LeaseRenewalSeconds: 10},
+
+		NodeLifecycle: defaultLifecycle(), PodGC: PodGC{TerminatedThreshold: 12500},
 	}
 }
 
@@ -80,6 +87,8 @@ func (c *Berth) Validate() []error {
 	within("apiServer.maxRequestsInFlight", c.APIServer.MaxRequestsInFlight, 1, 1000000)
 	within("apiServer.maxMutatingRequestsInFlight", c.APIServer.MaxMutatingRequestsInFlight, 1, 1000000)
 	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
+	within("nodes.leaseRenewalSeconds", c.Nodes.LeaseRenewalSeconds, 1, 3600)
+	errs = append(errs, c.lifecycleFaults(within)...)
 	for i, p := range c.APIServer.DisableAdmissionPlugins {
 		if p == "" || slices.Index(c.APIServer.DisableAdmissionPlugins, p) != i {
 			errs = append(errs, fmt.Errorf("apiServer.disableAdmissionPlugins[%d]: %q: must be the name of a plugin, given once", i, p))
