@@ -146,6 +146,7 @@ func schedulerOptions(s settings) scheduler.Options {
 	o.Preemption = preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	o.VictimsTimeout = time.Duration(p.VictimsTimeoutSeconds) * time.Second
 	o.AuditEvery = time.Duration(s.berth.Scheduler.AuditEverySeconds) * time.Second
+	o.AssumedPressure = time.Duration(s.berth.Scheduler.AssumedPressureSeconds) * time.Second
 	k := s.scheduler
 	o.Extenders, o.DelayCache, o.Warnings, o.Effective = k.Extenders, k.DelayCacheUntilActive, k.Warnings, s.effective()
 	o.Profiling, o.ContentionProfiling = k.Profiling, k.ContentionProfiling

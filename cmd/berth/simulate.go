@@ -123,7 +123,7 @@ func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
 	o.Seed, o.Ties, o.ViewMemory, o.Preemption = f.seed, c.Seed, c.ViewMemory, c.Preemption
 	q := &o.Machine.Queue
 	q.InitialBackoff, q.MaxBackoff, q.LeftoverAfter = c.InitialBackoff, c.MaxBackoff, c.LeftoverAfter
-	o.Machine.VictimsTimeout, o.Machine.AuditEvery = c.VictimsTimeout, c.AuditEvery
+	o.Machine.VictimsTimeout, o.Machine.AuditEvery, o.Machine.AssumedPressure = c.VictimsTimeout, c.AuditEvery, c.AssumedPressure
 	o.Lag, o.Latency, o.Audit = f.lag, f.latency, f.check
 	o.Profiles = nil
 	for _, p := range c.Profiles {

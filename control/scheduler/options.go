@@ -38,6 +38,8 @@ type Options struct {
 	Preemption     preemption.Options
 	VictimsTimeout time.Duration // a pod whose victims are not gone within this chooses anew
 	AuditEvery     time.Duration // how often a waiting pod is checked to have no node; 0: never
+	// How long a node that has thrown a pod out is taken to be under that pressure; 0: not at all.
+	AssumedPressure time.Duration
 
 	Election *Election // nil: lead at once
 	// DelayCache: the API is followed only once this copy leads.
@@ -71,7 +73,7 @@ type Election struct {
 func DefaultOptions() Options {
 	cfg := scheduling.DefaultConfig()
 	q := cfg.Queue
-	return Options{Preemption: preemption.Defaults(), VictimsTimeout: cfg.VictimsTimeout, AuditEvery: cfg.AuditEvery,
+	return Options{Preemption: preemption.Defaults(), VictimsTimeout: cfg.VictimsTimeout, AuditEvery: cfg.AuditEvery, AssumedPressure: cfg.AssumedPressure,
 		InitialBackoff: q.InitialBackoff, MaxBackoff: q.MaxBackoff, LeftoverAfter: q.LeftoverAfter,
 		BindWorkers: 32, RequestTimeout: 30 * time.Second}
 }
@@ -95,8 +97,8 @@ func (o *Options) Validate() error {
 	if o.InitialBackoff < 0 || o.MaxBackoff < o.InitialBackoff {
 		errs = append(errs, fmt.Errorf("scheduler: back-off from %v to %v: must not be negative, and the second at least the first", o.InitialBackoff, o.MaxBackoff))
 	}
-	if o.VictimsTimeout <= 0 || o.AuditEvery < 0 {
-		errs = append(errs, fmt.Errorf("scheduler: victims' time-out %v, audit every %v: must be positive, and not negative", o.VictimsTimeout, o.AuditEvery))
+	if o.VictimsTimeout <= 0 || o.AuditEvery < 0 || o.AssumedPressure < 0 {
+		errs = append(errs, fmt.Errorf("scheduler: victims' time-out %v, audit every %v, assumed pressure %v: the first must be positive, the others not negative", o.VictimsTimeout, o.AuditEvery, o.AssumedPressure))
 	}
 	if o.LeftoverAfter <= 0 || o.RequestTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("scheduler: leftovers after %v, request time-out %v: both must be positive", o.LeftoverAfter, o.RequestTimeout))
@@ -118,7 +120,7 @@ func (o *Options) profiles() []placement.Config {
 // machine makes the machine of the options.
 func (o *Options) machine() (*scheduling.Machine, error) {
 	cfg := scheduling.DefaultConfig()
-	cfg.VictimsTimeout, cfg.AuditEvery = o.VictimsTimeout, o.AuditEvery
+	cfg.VictimsTimeout, cfg.AuditEvery, cfg.AssumedPressure = o.VictimsTimeout, o.AuditEvery, o.AssumedPressure
 	for i := range o.Extenders { // one after the other at worst, filters and then scores
 		cfg.AskTimeout += 2 * o.Extenders[i].Timeout
 	}

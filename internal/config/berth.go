@@ -33,6 +33,8 @@ type Scheduler struct {
 	ViewMemoryMiB      int    `json:"viewMemoryMiB" doc:"Memory that the views of pod shapes may take together, up to 65536; the one unused longest goes first. 0: 64, or 6 KiB a node where that is more."`
 	AuditEverySeconds  int    `json:"auditEverySeconds" doc:"How often one waiting pod, in turn, is checked to have no node still; 0: never. A hit is a fault of Berth's, told by a metric and an event."`
 
+	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long a node that has just thrown a pod out for want of memory, disk or pids gets no pods that do not tolerate it, unless its condition says something newer; 0: until its taint is there, as with kube-scheduler, it gets more of them."`
+
 	Preemption Preemption `json:"preemption" doc:"How pods make room for themselves."`
 }
 
@@ -62,7 +64,7 @@ type Nodes struct {
 func Default() Berth {
 	return Berth{
 		APIVersion: APIVersion, Kind: Kind,
-		Scheduler: Scheduler{BindWorkers: 32, AuditEverySeconds: 30,
+		Scheduler: Scheduler{BindWorkers: 32, AuditEverySeconds: 30, AssumedPressureSeconds: 20,
 			Preemption: Preemption{LedgerBudgets: true, PreferMovableVictims: true, VictimsTimeoutSeconds: 600}},
 		APIServer: APIServer{StoredOnlyWarnings: true, StrictResourceVersions: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
 		Nodes:     Nodes{StatusWriters: 16, LeaseRenewalSeconds: 10},
@@ -83,6 +85,7 @@ func (c *Berth) Validate() []error {
 	within("scheduler.bindWorkers", c.Scheduler.BindWorkers, 1, 1000)
 	within("scheduler.viewMemoryMiB", c.Scheduler.ViewMemoryMiB, 0, 65536)
 	within("scheduler.auditEverySeconds", c.Scheduler.AuditEverySeconds, 0, 86400)
+	within("scheduler.assumedPressureSeconds", c.Scheduler.AssumedPressureSeconds, 0, 3600)
 	within("scheduler.preemption.victimsTimeoutSeconds", c.Scheduler.Preemption.VictimsTimeoutSeconds, 1, 86400)
 	within("apiServer.maxRequestsInFlight", c.APIServer.MaxRequestsInFlight, 1, 1000000)
 	within("apiServer.maxMutatingRequestsInFlight", c.APIServer.MaxMutatingRequestsInFlight, 1, 1000000)

@@ -156,7 +156,7 @@ func fingerprint(o *sim.Options) string {
 	h := sha256.New()
 	q := o.Machine.Queue
 	fmt.Fprintln(h, o.Ties, o.ViewMemory, o.Preemption, q.InitialBackoff, q.MaxBackoff, q.LeftoverAfter,
-		o.Machine.BindTimeout, o.Machine.Confirm, o.Machine.LookAgain, o.Machine.VictimsTimeout, o.Machine.AuditEvery)
+		o.Machine.BindTimeout, o.Machine.Confirm, o.Machine.LookAgain, o.Machine.VictimsTimeout, o.Machine.AuditEvery, o.Machine.AssumedPressure)
 	for _, p := range o.Profiles {
 		data, err := json.Marshal(p.Config())
 		fmt.Fprintln(h, string(data), err)
