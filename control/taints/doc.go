@@ -1,0 +1,8 @@
+// Package taints carries out what engine/taints decides: pods that do not tolerate a
+// NoExecute taint of their node, or not any longer, are displaced past disruption budgets, with their own grace.
+//
+//	watch of nodes and pods ──▶ Step ──▶ Evict  ──▶ workers: actuate.Displacer; what fails is told the machine
+//	              its own clock ──┘  └──▶ Cancel ──▶ event "Cancelling deletion of Pod ..."
+//
+// Nothing is kept: after a restart the same follows from the objects.
+package taints
