@@ -200,11 +200,11 @@ func TestEntriesAgeOut(t *testing.T) {
 	b.Status.DisruptedPods = map[string]metav1.Time{}
 	running(t, nil, func(w *world) {
 		b.Status.DisruptedPods["a"] = metav1.Now()
-		b.Status.DisruptedPods["gone"] = metav1.Now()
+		b.Status.DisruptedPods["unseen"] = metav1.Now()
 		if _, err := w.api.PolicyV1().PodDisruptionBudgets("ns").Update(w.ctx, b, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.want("min", "1/2/1/3 DisruptionAllowed=True SufficientPods entries 1")
+		w.want("min", "1/2/1/3 DisruptionAllowed=True SufficientPods entries 2")
 		w.wait(2 * time.Minute)
 		w.want("min", "2/3/1/3 DisruptionAllowed=True SufficientPods")
 		w.heard("a", "NotDeleted")

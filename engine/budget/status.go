@@ -171,15 +171,19 @@ func (f Facts) scales(covered []*model.Pod) (sum int32, unmanaged []string, faul
 }
 
 // entries keeps those of pods that are still to go. One that is older than its pod
-// is a namesake's.
+// is a namesake's. One of a pod that is not known is kept: the watch of pods may be behind, and
+// without the entry the pod would count as healthy when it comes, though it was granted to go.
 func (c *Count) entries(f Facts, covered []*model.Pod) {
 	b := f.Budget
 	for i, name := range b.Disrupted {
 		n, there := slices.BinarySearchFunc(covered, name, func(p *model.Pod, name string) int { return cmp.Compare(p.Name, name) })
-		if !there || covered[n].Deleting || i >= len(b.DisruptedAt) || b.DisruptedAt[i].Before(covered[n].Created) {
+		if i >= len(b.DisruptedAt) || there && (covered[n].Deleting || b.DisruptedAt[i].Before(covered[n].Created)) {
 			continue
 		}
 		left := b.DisruptedAt[i].Add(EntryAge).Sub(f.Now)
+		if left <= 0 && !there {
+			continue
+		}
 		if left <= 0 {
 			c.tell(covered[n], true, "NotDeleted", fmt.Sprintf("Pod was expected by PDB %s/%s to be deleted but it wasn't", b.Namespace, b.Name))
 			continue
