@@ -1,0 +1,111 @@
+package drain
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// evictions is how the eviction API answers, at its most careful: several budgets must all
+// agree, and a status that is behind is not relied on.
+var evictions = budget.Evictions{Recount: true}
+
+// books are what budgets allow when a round begins, less what the round has taken.
+type books struct {
+	budgets map[string][]*model.Budget // by namespace; copies where something was taken
+	pays    map[string][]*model.Budget // what each pod that may go takes from, by uid
+}
+
+func openBooks(v *View) *books {
+	k := &books{budgets: map[string][]*model.Budget{}, pays: map[string][]*model.Budget{}}
+	for _, b := range v.State.AllBudgets() {
+		k.budgets[b.Namespace] = append(k.budgets[b.Namespace], b)
+	}
+	return k
+}
+
+// ask says which budget holds a pod; nil: none.
+func (k *books) ask(now time.Time, v *View, p *model.Pod) *Block {
+	all := k.budgets[p.Namespace]
+	if !slices.ContainsFunc(all, func(b *model.Budget) bool { return budget.Ledger.Covers(b, p) }) {
+		return nil
+	}
+	verdict := evictions.Judge(p, all, v.in(p.Namespace), now)
+	if verdict.Result == budget.Granted {
+		k.pays[p.UID] = verdict.Pay
+		return nil
+	}
+	return byBudget(now, v, p, &verdict)
+}
+
+// pay takes what a pod costs.
+func (k *books) pay(now time.Time, p *model.Pod) {
+	all := slices.Clone(k.budgets[p.Namespace])
+	for _, b := range k.pays[p.UID] {
+		if i := slices.Index(all, b); i >= 0 {
+			all[i] = Debited(b, p, now)
+		}
+	}
+	k.budgets[p.Namespace] = all
+}
+
+// Debited is a budget after a pod was granted to go.
+func Debited(b *model.Budget, p *model.Pod, now time.Time) *model.Budget {
+	c := *b
+	c.DisruptionsAllowed--
+	i, there := slices.BinarySearch(c.Disrupted, p.Name)
+	if there {
+		c.DisruptedAt = slices.Clone(c.DisruptedAt)
+		c.DisruptedAt[i] = now
+		return &c
+	}
+	c.Disrupted = slices.Insert(slices.Clone(c.Disrupted), i, p.Name)
+	c.DisruptedAt = slices.Insert(slices.Clone(c.DisruptedAt), i, now)
+	return &c
+}
+
+// budgetsCurrent says whether the budgets over what is still to go have counted what can be
+// counted. One that is behind for longer than Patience.Budgets is not waited for.
+func (m *Machine) budgetsCurrent(now time.Time, v *View) (wake time.Time, ok bool) {
+	for _, b := range v.State.AllBudgets() {
+		key := b.Namespace + "/" + b.Name
+		over := slices.ContainsFunc(m.moves, func(x *Move) bool { return x.stage == waiting && budget.Ledger.Covers(b, x.Pod) })
+		if !over || !behind(now, v, b) {
+			delete(m.late, key)
+			continue
+		}
+		if m.late[key].IsZero() {
+			m.late[key] = now
+		}
+		if at := m.late[key].Add(m.patience.Budgets); now.Before(at) && (wake.IsZero() || at.Before(wake)) {
+			wake = at
+		}
+	}
+	return wake, wake.IsZero()
+}
+
+// behind says that a budget's status is not what its pods are.
+func behind(now time.Time, v *View, b *model.Budget) bool {
+	if b.ObservedGeneration < b.Generation {
+		return true
+	}
+	return b.SyncFailed == "" && b.CurrentHealthy != standing(now, v, b)
+}
+
+// standing counts the healthy pods of a budget.
+func standing(now time.Time, v *View, b *model.Budget) (n int32) {
+	for _, p := range v.in(b.Namespace) {
+		if budget.Ledger.Covers(b, p) && p.Ready && !p.Deleting && !entered(now, b, p) {
+			n++
+		}
+	}
+	return n
+}
+
+// entered says that the budget has granted the pod to go, and it has not gone yet.
+func entered(now time.Time, b *model.Budget, p *model.Pod) bool {
+	i, ok := slices.BinarySearch(b.Disrupted, p.Name)
+	return ok && i < len(b.DisruptedAt) && !b.DisruptedAt[i].Before(p.Created) && b.DisruptedAt[i].Add(budget.EntryAge).After(now)
+}

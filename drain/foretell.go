@@ -1,0 +1,104 @@
+package drain
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// Cluster is what is foretold about.
+type Cluster struct {
+	Now     time.Time
+	Objects []any // pointers to values of engine/model
+	// Scale is how many pods a controller wants; a Fault where that is not known: as many as there are.
+	Scale func(model.Owner) budget.Scale
+	Scheduler
+}
+
+// Scheduler is how pods are placed.
+type Scheduler struct {
+	Profiles   []*placement.Profile
+	Seed       uint64
+	Preemption preemption.Options
+	// Machine is the policy of the queue and of time-outs; its Profiles are made of those above.
+	Machine scheduling.Config
+}
+
+// configured is the machine's policy with the profiles in it.
+func (s *Scheduler) configured() scheduling.Config {
+	cfg := s.Machine
+	cfg.Profiles, cfg.AuditEvery = nil, 0
+	for _, p := range s.Profiles {
+		cfg.Profiles = append(cfg.Profiles, scheduling.PlacedBy(p, scheduling.Placing{Seed: s.Seed, Preemption: s.Preemption}))
+	}
+	return cfg
+}
+
+// placers answer for a state, by scheduler name.
+func placers(cfg *scheduling.Config, v *View) map[string]scheduling.Placer {
+	out := map[string]scheduling.Placer{}
+	for _, p := range cfg.Profiles {
+		out[p.Name] = p.New(v.State)
+	}
+	return out
+}
+
+// Foretell says what draining nodes would come to if nothing else happened meanwhile and
+// each replacement got Ready, but those of workloads none of whose pods is Ready. The error
+// says which options forbid it.
+func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
+	cfg := c.configured()
+	w := newWorld(c.Now, cfg, c.Objects, c.Scale)
+	gets := w.getsReady()
+	w.rest()
+	if err := o.Check(w.view, nodes); err != nil {
+		return nil, err
+	}
+	w.cordon(nodes)
+	w.preempt = nil
+	m := New(nodes, o, DefaultPatience(), placers(&cfg, w.view))
+	for !w.stuck {
+		a, wake := m.Step(w.now, w.view)
+		switch a := a.(type) {
+		case Evict:
+			ok, words := w.evict(a.Pod)
+			m.Answer(w.now, a.Pod.UID, ok, words)
+			continue
+		}
+		if w.settle(gets) {
+			continue
+		}
+		if m.Idle() || !wake.After(w.now) {
+			break
+		}
+		w.now = wake
+	}
+	r := &Result{Nodes: nodes, Rounds: m.Round()}
+	r.fill(m, w.view, o)
+	r.foretold(w, &c)
+	return r, nil
+}
+
+// getsReady says of which pods it is assumed that they get Ready: of those that the copy
+// placed, unless their workload has pods on nodes for a while and none of them is Ready.
+func (w *world) getsReady() func(*model.Pod) bool {
+	there := map[string]bool{}
+	ready, hopeless := map[string]bool{}, map[string]bool{}
+	for _, p := range w.view.pods {
+		if p.NodeName == "" {
+			continue
+		}
+		there[p.UID] = true
+		ready[p.Owner.UID] = ready[p.Owner.UID] || p.Ready
+		if !p.Ready && !p.Started.IsZero() && w.now.Sub(p.Started) >= longUnready {
+			hopeless[p.Owner.UID] = true
+		}
+	}
+	return func(p *model.Pod) bool {
+		return !there[p.UID] && (ready[p.Owner.UID] || !hopeless[p.Owner.UID])
+	}
+}

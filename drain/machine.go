@@ -1,0 +1,232 @@
+package drain
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// Machine says what is to be done next to drain nodes. Make it with New. It is a plain value of
+// its owner: one caller at a time.
+type Machine struct {
+	o        Options
+	patience Patience
+	nodes    []string
+	// placers answer where a pod would go, by scheduler name, on the state of the view.
+	placers map[string]scheduling.Placer
+
+	moves   []*Move // those evicted first, then the others in their order
+	byUID   map[string]*Move
+	round   int    // in which something was evicted
+	turn    int    // counts rounds, those without an eviction, too
+	books   *books // of the round; nil between rounds
+	evicted int    // in this round
+	current *Move
+	sharp   bool // somebody tolerates the cordon: each pod's end may be noticed
+	began   bool
+	idle    bool
+	unrest  unrest
+	late    map[string]time.Time // budgets whose status is behind, since when
+	surges  map[string]*Surge    // by workload
+	odd     map[string]bool      // pods that wait though they would fit, as it seems
+}
+
+// New is a machine that drains nodes. Placers are by scheduler name and answer for the
+// state of the views that Step will be given.
+func New(nodes []string, o Options, p Patience, placers map[string]scheduling.Placer) *Machine {
+	return &Machine{o: o, patience: p, nodes: slices.Clone(nodes), placers: placers, byUID: map[string]*Move{},
+		late: map[string]time.Time{}, surges: map[string]*Surge{}, odd: map[string]bool{}}
+}
+
+// Moves are the pods that are to leave: those that were evicted in the order in which
+// they were, then the others in theirs.
+func (m *Machine) Moves() []*Move { return m.moves }
+
+// Round is the number of the present round.
+func (m *Machine) Round() int { return m.round }
+
+// Done says that all pods that are to leave have left.
+func (m *Machine) Done() bool {
+	return m.began && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Gone() })
+}
+
+// Idle says that nothing is under way: what is still there is held, as its Block says, and
+// only a change of the cluster can help.
+func (m *Machine) Idle() bool { return m.idle }
+
+// Step says what to do next: an action, or nil and when to call again at the latest (zero:
+// only a change brings something to do). Step must be called again after every change of the
+// view, and after Answer.
+func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
+	m.idle = false
+	m.observe(now, v)
+	for {
+		if c := m.current; c != nil {
+			if c.stage == asked {
+				return nil, time.Time{}
+			}
+			if wake, settled := m.settled(now, v, c); !settled {
+				return nil, wake
+			}
+			m.current = nil
+		}
+		if m.books == nil {
+			if wake, ok := m.begin(now, v); !ok {
+				return nil, wake
+			}
+		}
+		if a := m.next(now, v); a != nil {
+			return a, time.Time{}
+		}
+		if wake, under := m.underWay(now); under {
+			return nil, wake
+		}
+		m.books = nil
+		if m.evicted == 0 {
+			m.idle = true
+			return nil, m.retryAt(now)
+		}
+	}
+}
+
+// Action is what is to be done: Evict, SurgeUp or SurgeDown.
+type Action interface{ action() }
+
+// Evict asks for a pod to be evicted; Answer must follow.
+type Evict struct{ Pod *model.Pod }
+
+func (Evict) action() {}
+
+// Answer tells what became of an eviction that was asked for: granted, or refused in the
+// given words. A pod that was not there any more counts as granted.
+func (m *Machine) Answer(now time.Time, uid string, ok bool, words string) {
+	x := m.byUID[uid]
+	if x == nil || x.stage != asked {
+		return
+	}
+	if !ok {
+		x.enter(waiting, now)
+		x.refused, x.notUntil = words, now.Add(retryRefused)
+		x.before, x.Round = nil, 0
+		m.evicted--
+		m.current = nil
+		return
+	}
+	x.refused, x.Block = "", nil
+	x.enter(granted, now)
+}
+
+// retryRefused is how long an eviction that the API server refused is not asked for again.
+const retryRefused = 5 * time.Second
+
+// retryAt is when a refused eviction may be asked for again; zero when there is none.
+func (m *Machine) retryAt(now time.Time) (at time.Time) {
+	for _, x := range m.moves {
+		if x.stage == waiting && x.notUntil.After(now) && (at.IsZero() || x.notUntil.Before(at)) {
+			at = x.notUntil
+		}
+	}
+	return at
+}
+
+// observe brings all moves up to date.
+func (m *Machine) observe(now time.Time, v *View) {
+	taken := map[string]bool{}
+	for _, x := range m.moves {
+		if x.Replacement != nil {
+			taken[x.Replacement.UID] = true
+		}
+	}
+	for _, x := range m.moves {
+		x.observe(now, v, m.patience, taken)
+	}
+	m.unrest.observe(now, v)
+}
+
+// begin begins a round, once the cluster is at rest: what is to leave is collected, and
+// the books are opened.
+func (m *Machine) begin(now time.Time, v *View) (wake time.Time, ok bool) {
+	m.collect(v)
+	if wake, rests := m.atRest(now, v); !rests {
+		return wake, false
+	}
+	if wake, current := m.budgetsCurrent(now, v); !current {
+		return wake, false
+	}
+	m.turn++
+	m.evicted, m.began = 0, true
+	m.books = openBooks(v)
+	return time.Time{}, true
+}
+
+// collect takes up the pods on the drained nodes that are to leave, the most important
+// first. Those that came later by tolerating the cordon, and replacements, are left alone.
+func (m *Machine) collect(v *View) {
+	ours := map[string]bool{}
+	for _, x := range m.moves {
+		if x.Replacement != nil {
+			ours[x.Replacement.UID] = true
+		}
+	}
+	for _, n := range m.nodes {
+		for _, p := range v.on(n) {
+			if m.byUID[p.UID] != nil || ours[p.UID] || m.o.stays(p) != Touched || m.o.refuses(p) != "" || m.began && toleratesCordon(p) {
+				continue
+			}
+			x := &Move{Pod: p, Node: n}
+			if p.Deleting {
+				x.stage = granted
+			}
+			m.moves, m.byUID[p.UID] = append(m.moves, x), x
+		}
+	}
+	slices.SortStableFunc(m.moves, func(a, b *Move) int {
+		if d := cmp.Compare(boolInt(a.Round == 0), boolInt(b.Round == 0)); d != 0 || a.Round != 0 {
+			return d
+		}
+		return cmp.Or(cmp.Compare(b.Pod.Spec.Priority, a.Pod.Spec.Priority), cmp.Compare(a.Pod.Key(), b.Pod.Key()))
+	})
+	m.sharp = m.sharp || m.anyTolerates(v)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// anyTolerates says that a pod that is to leave, or one that waits, tolerates the cordon.
+func (m *Machine) anyTolerates(v *View) bool {
+	return slices.ContainsFunc(m.moves, func(x *Move) bool { return toleratesCordon(x.Pod) }) ||
+		slices.ContainsFunc(v.Pending(), toleratesCordon)
+}
+
+// underWay says whether the round has to wait for what it began, and until when at most.
+func (m *Machine) underWay(now time.Time) (wake time.Time, under bool) {
+	for _, x := range m.moves {
+		if x.complete() {
+			continue
+		}
+		under = true
+		at := x.due(m.patience)
+		if at.After(now) && (wake.IsZero() || at.Before(wake)) {
+			wake = at
+		}
+	}
+	return wake, under
+}
+
+// due is when a move is not waited for any more in its present state; zero: as long as it takes.
+func (x *Move) due(p Patience) time.Time {
+	switch {
+	case !x.placed.IsZero():
+		return x.placed.Add(p.Ready)
+	case x.Gone() && x.Replacement == nil:
+		return x.gone.Add(p.Replacement)
+	}
+	return time.Time{}
+}

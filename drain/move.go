@@ -1,0 +1,128 @@
+package drain
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// stage is how far a pod is on its way.
+type stage uint8
+
+const (
+	waiting stage = iota // for its turn, or for a budget
+	asked                // an eviction is under way
+	granted              // it leaves, or is gone
+)
+
+// Move is a pod that is to leave a drained node.
+type Move struct {
+	Pod  *model.Pod // as it was seen last
+	Node string     // that it is to leave
+	// Round in which it was evicted; 0: not yet. Surged: its owner ran one more meanwhile.
+	Round  int
+	Surged bool
+	// Replacement is the pod that came for it; nil: none, or not yet.
+	Replacement *model.Pod
+	// Held is what held it when its turn came first, Block what holds it now; nil: nothing.
+	Held, Block *Block
+
+	stage    stage
+	tried    int             // the last round in which it had its turn
+	before   map[string]bool // pods of its owner when it was evicted, by uid
+	sharp    bool            // its end may be noticed
+	since    time.Time       // of its stage
+	gone     time.Time       // when it was seen to be gone
+	none     bool            // nobody makes a replacement
+	placed   time.Time       // when the replacement was seen on a node
+	unready  bool            // the replacement took too long to be Ready
+	refused  string          // what the API server said to the last eviction
+	notUntil time.Time       // it is not asked for again before
+}
+
+// Evicted says that it leaves, or is gone.
+func (m *Move) Evicted() bool { return m.stage == granted }
+
+// Gone says that it is gone.
+func (m *Move) Gone() bool { return !m.gone.IsZero() }
+
+// owned says that somebody is to make a replacement.
+func (m *Move) owned() bool { return m.Pod.Owner.UID != "" && !m.none }
+
+// observe brings a move up to date.
+func (m *Move) observe(now time.Time, v *View, p Patience, taken map[string]bool) {
+	is := v.Pod(m.Pod.UID)
+	if is != nil {
+		m.Pod = is
+	}
+	if is == nil && m.gone.IsZero() {
+		m.gone = now
+	}
+	if m.stage != granted {
+		if is == nil || is.Deleting { // it leaves by itself, or somebody else had it leave
+			m.enter(granted, now)
+		}
+		return
+	}
+	m.follow(now, v, taken)
+	if m.Replacement == nil && m.Gone() && now.Sub(m.gone) >= p.Replacement {
+		m.none = true
+	}
+	r := m.Replacement
+	switch {
+	case r == nil || r.NodeName == "" || r.Ready:
+		m.placed, m.unready = time.Time{}, false
+	case m.placed.IsZero():
+		m.placed = now
+	case now.Sub(m.placed) >= p.Ready:
+		m.unready = true
+	}
+}
+
+// follow finds the replacement, and how it is: the oldest pod of the owner that was not
+// there when the pod was evicted.
+func (m *Move) follow(now time.Time, v *View, taken map[string]bool) {
+	if !m.owned() || m.before == nil {
+		return
+	}
+	if r := m.Replacement; r != nil {
+		if is := v.Pod(r.UID); is != nil && !is.Deleting {
+			m.Replacement = is
+			return
+		}
+		m.Replacement = nil // it left, too; another one will come
+		m.before[r.UID] = true
+		if m.Gone() {
+			m.gone = now
+		}
+	}
+	for _, p := range v.Of(m.Pod.Owner) {
+		if !m.before[p.UID] && !taken[p.UID] && !p.Deleting {
+			m.Replacement = p
+			taken[p.UID] = true
+			return
+		}
+	}
+}
+
+func (m *Move) enter(s stage, now time.Time) { m.stage, m.since = s, now }
+
+// busy says that the workload has to wait for it: its replacement is to come, or to be Ready.
+func (m *Move) busy() bool {
+	if m.stage == waiting {
+		return false
+	}
+	if m.stage == asked || !m.Gone() {
+		return true
+	}
+	return m.owned() && m.before != nil && (m.Replacement == nil || !m.Replacement.Ready)
+}
+
+// complete says that its round has not to wait for it any more.
+func (m *Move) complete() bool {
+	if !m.busy() {
+		return true
+	}
+	r := m.Replacement
+	return m.stage == granted && m.Gone() && r != nil && (r.NodeName == "" || m.unready)
+}

@@ -1,0 +1,104 @@
+package drain
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// unschedulable is the taint of a cordoned node.
+var unschedulable = model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule}
+
+// Stays is why a pod is not touched.
+type Stays string
+
+// The reasons to stay.
+const (
+	StaysDaemonSet Stays = "DaemonSet"   // its owner would put it back at once
+	StaysMirror    Stays = "static pod"  // its node runs it whatever the API says
+	StaysSelector  Stays = "not matched" // by --pod-selector
+	Touched        Stays = ""
+)
+
+// stays says why a pod is not touched.
+func (o *Options) stays(p *model.Pod) Stays {
+	switch {
+	case p.Mirror:
+		return StaysMirror
+	case o.Selector != nil && !o.Selector.Matches(p.Labels):
+		return StaysSelector
+	case p.Owner.Kind == "DaemonSet":
+		return StaysDaemonSet
+	}
+	return Touched
+}
+
+// refuses says which flag a pod must have to be drained; empty when none.
+func (o *Options) refuses(p *model.Pod) string {
+	switch s := o.stays(p); {
+	case s == StaysDaemonSet && !o.IgnoreDaemonSets:
+		return "--ignore-daemonsets"
+	case s != Touched:
+		return ""
+	case p.Owner == (model.Owner{}) && !o.Force:
+		return "--force"
+	case p.LocalData && !o.DeleteEmptyDir:
+		return "--delete-emptydir-data"
+	}
+	return ""
+}
+
+var flagWords = map[string]string{
+	"--ignore-daemonsets":    "pods of DaemonSets, which stay with --ignore-daemonsets",
+	"--force":                "pods without a controller, which nobody replaces; they go with --force",
+	"--delete-emptydir-data": "pods with an emptyDir, which is lost; they go with --delete-emptydir-data",
+}
+
+// Check says which of the pods on nodes must not be drained under these options; nil
+// when all nodes are there and all pods may go or stay.
+func (o *Options) Check(v *View, nodes []string) error {
+	var errs []error
+	refused := map[string][]string{}
+	for _, n := range nodes {
+		if _, ok := v.State.NodeID(n); !ok {
+			errs = append(errs, fmt.Errorf("node %s: not found among %d nodes", n, v.State.NumNodes()))
+			continue
+		}
+		for _, p := range v.on(n) {
+			if flag := o.refuses(p); flag != "" {
+				refused[flag] = append(refused[flag], p.Key())
+			}
+		}
+	}
+	for _, flag := range []string{"--ignore-daemonsets", "--force", "--delete-emptydir-data"} {
+		if pods := refused[flag]; len(pods) > 0 {
+			errs = append(errs, fmt.Errorf("%s: %s", flagWords[flag], strings.Join(pods, ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// on are the pods that the API has on a node, by key.
+func (v *View) on(node string) []*model.Pod {
+	id, ok := v.State.NodeID(node)
+	if !ok {
+		return nil
+	}
+	var out []*model.Pod
+	for _, p := range v.State.Node(id).Pods {
+		if is := v.pods[p.UID]; is != nil && is.NodeName == node {
+			out = append(out, is)
+		}
+	}
+	slices.SortFunc(out, func(a, b *model.Pod) int { return cmp.Compare(a.Key(), b.Key()) })
+	return out
+}
+
+// toleratesCordon says that a pod can be put on a cordoned node.
+func toleratesCordon(p *model.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Tolerations, func(t model.Toleration) bool { return t.Bears(&unschedulable, false) })
+}

@@ -1,0 +1,286 @@
+package drain
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// world is a copy of a cluster in which owners replace pods, the scheduler's machine places
+// them, and what was placed gets Ready. Its API answers at once; time passes only when
+// everything waits for it.
+type world struct {
+	now     time.Time
+	machine *scheduling.Machine
+	view    *View
+	scale   func(model.Owner) budget.Scale
+
+	budgets map[string]map[string]*model.Budget // by namespace, then by name
+	events  []scheduling.Event
+	dying   []*model.Pod // in the order in which they were told to go
+	why     map[string]*decision.Summary
+	serial  int
+	preempt []Preempted
+	stuck   bool // the machine never came to rest
+}
+
+// Preempted is a pod that has to make room for a replacement.
+type Preempted struct{ Pod, By *model.Pod }
+
+// Pods take a second to stop; what comes for them may be made in the same second.
+const stopping = time.Second
+
+func newWorld(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *world {
+	w := &world{now: now, machine: scheduling.New(cfg), scale: scale, why: map[string]*decision.Summary{}, budgets: map[string]map[string]*model.Budget{}}
+	w.view = NewView(w.machine.State())
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *model.Pod:
+			w.put(o)
+			if o.Deleting {
+				w.dying = append(w.dying, o)
+			}
+		case *model.Budget:
+			w.putBudget(o)
+		default:
+			w.events = append(w.events, scheduling.Upsert{Object: o})
+		}
+	}
+	return w
+}
+
+// putBudget writes a budget.
+func (w *world) putBudget(b *model.Budget) {
+	if w.budgets[b.Namespace] == nil {
+		w.budgets[b.Namespace] = map[string]*model.Budget{}
+	}
+	w.budgets[b.Namespace][b.Name] = b
+	w.events = append(w.events, scheduling.Upsert{Object: b})
+}
+
+// budgetsIn are the budgets of a namespace as they are now.
+func (w *world) budgetsIn(namespace string) []*model.Budget {
+	out := slices.Collect(maps.Values(w.budgets[namespace]))
+	slices.SortFunc(out, func(a, b *model.Budget) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// put writes a pod.
+func (w *world) put(p *model.Pod) {
+	w.view.Put(p)
+	w.events = append(w.events, scheduling.Upsert{Object: p})
+}
+
+// change writes a pod that is there, changed.
+func (w *world) change(uid string, f func(*model.Pod)) *model.Pod {
+	p := w.view.Pod(uid)
+	if p == nil {
+		return nil
+	}
+	q := *p
+	f(&q)
+	w.put(&q)
+	return &q
+}
+
+// cordon makes nodes unschedulable.
+func (w *world) cordon(nodes []string) {
+	for _, name := range nodes {
+		id, ok := w.view.State.NodeID(name)
+		if !ok {
+			continue
+		}
+		n := *w.view.State.Node(id).Model
+		n.Unschedulable = true
+		if !slices.Contains(n.Taints, unschedulable) {
+			n.Taints = append(slices.Clone(n.Taints), unschedulable)
+		}
+		w.events = append(w.events, scheduling.Upsert{Object: &n})
+	}
+	w.rest()
+}
+
+// mostSteps is how many steps the machine may need to come to rest.
+const mostSteps = 1_000_000
+
+// rest lets the scheduler decide about everything, and whoever has to make room for a
+// nominated pod leave.
+func (w *world) rest() {
+	for range mostSteps {
+		events := w.events
+		w.events = nil
+		effects, wake := w.machine.Step(w.now, events, 64)
+		for _, e := range slices.Clone(effects) {
+			w.carry(e)
+		}
+		d := w.machine.Depths()
+		switch {
+		case len(w.events) > 0:
+		case d.Active+d.Backoff > 0 && wake.After(w.now):
+			w.now = wake
+		case d.Active+d.Backoff > 0:
+		case w.makesRoom():
+		default:
+			return
+		}
+	}
+	w.stuck = true
+}
+
+// makesRoom has the next pod die that somebody waits for; false when nobody does.
+func (w *world) makesRoom() bool {
+	for _, p := range w.view.Pending() {
+		if p.Nominated == "" {
+			continue
+		}
+		for _, v := range w.dying {
+			if v.NodeName == p.Nominated {
+				w.die(v)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// evict answers as the eviction API does.
+func (w *world) evict(p *model.Pod) (ok bool, words string) {
+	is := w.view.Pod(p.UID)
+	if is == nil {
+		return true, ""
+	}
+	verdict := evictions.Judge(is, w.budgetsIn(is.Namespace), w.view.in(is.Namespace), w.now)
+	if verdict.Result != budget.Granted {
+		return false, verdict.Why
+	}
+	for _, b := range verdict.Pay {
+		w.putBudget(Debited(b, is, w.now))
+	}
+	w.leave(is, "EvictionByEvictionAPI")
+	w.rest()
+	return true, ""
+}
+
+// leave has a pod told to go, and its owner notice.
+func (w *world) leave(p *model.Pod, reason string) {
+	q := w.change(p.UID, func(p *model.Pod) { p.Deleting, p.Disrupted = true, reason })
+	if q == nil || p.Deleting {
+		return
+	}
+	if q.NodeName == "" {
+		w.die(q)
+		return
+	}
+	w.dying = append(w.dying, q)
+	if q.Owner.Kind != "StatefulSet" {
+		w.replace(q)
+	}
+}
+
+// die has a pod be gone.
+func (w *world) die(p *model.Pod) {
+	w.dying = slices.DeleteFunc(w.dying, func(q *model.Pod) bool { return q.UID == p.UID })
+	if w.view.Pod(p.UID) == nil {
+		return
+	}
+	w.now = w.now.Add(stopping)
+	w.view.Remove(p.UID)
+	w.events = append(w.events, scheduling.Remove{Object: p})
+	if p.Owner.Kind == "StatefulSet" {
+		w.replace(p)
+	}
+	w.recount(p.Namespace)
+}
+
+// replace makes a pod in place of another, if its owner wants as many.
+func (w *world) replace(p *model.Pod) {
+	if p.Owner.UID == "" {
+		return
+	}
+	var alive int32
+	for _, q := range w.view.Of(p.Owner) {
+		if !q.Deleting {
+			alive++
+		}
+	}
+	if s := w.scale(p.Owner); s.Fault == "" && alive >= s.Replicas {
+		return
+	}
+	w.serial++
+	name := p.Name
+	if p.Owner.Kind != "StatefulSet" {
+		name += "-again-" + strconv.Itoa(w.serial)
+	}
+	q := replica(p, name, "foretold/"+strconv.Itoa(w.serial)+"/"+p.UID)
+	q.Created = w.now
+	w.claims(p, q)
+	w.put(q)
+}
+
+// claims gives a new pod claims of its own in place of those that were made for the old one.
+func (w *world) claims(p, q *model.Pod) {
+	if q.Name == p.Name || !slices.ContainsFunc(p.Spec.Claims, func(c model.PodClaim) bool { return c.Ephemeral }) {
+		return
+	}
+	s := *q.Spec
+	s.Claims = slices.Clone(s.Claims)
+	for i := range s.Claims {
+		c := &s.Claims[i]
+		old, ok := w.view.State.PVC(p.Namespace, c.Claim)
+		if !c.Ephemeral || !ok {
+			continue
+		}
+		c.Claim = q.Name + "-" + c.Volume
+		fresh := *old
+		fresh.Name, fresh.UID, fresh.Volume, fresh.Bound, fresh.HasNode, fresh.Node = c.Claim, q.UID+"/"+c.Volume, "", false, false, ""
+		fresh.Owner = model.Owner{APIVersion: "v1", Kind: "Pod", Name: q.Name, UID: q.UID}
+		w.events = append(w.events, scheduling.Upsert{Object: &fresh})
+	}
+	q.Spec = &s
+}
+
+// settle lets time pass until everybody is gone who is to go, and everybody Ready who
+// will be; false when nothing was left to happen.
+func (w *world) settle(ready func(*model.Pod) bool) bool {
+	if len(w.dying) > 0 {
+		w.die(w.dying[0])
+		w.rest()
+		return true
+	}
+	var unready []*model.Pod
+	for _, p := range w.view.pods {
+		if p.NodeName != "" && !p.Ready && !p.Deleting && ready(p) {
+			unready = append(unready, p)
+		}
+	}
+	slices.SortFunc(unready, func(a, b *model.Pod) int { return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.UID, b.UID)) })
+	for _, p := range unready {
+		w.change(p.UID, func(p *model.Pod) { p.Ready, p.Phase, p.Started = true, model.Running, w.now })
+		w.recount(p.Namespace)
+	}
+	w.rest()
+	return len(unready) > 0
+}
+
+// recount does what the disruption controller does.
+func (w *world) recount(namespace string) {
+	for _, b := range w.budgetsIn(namespace) {
+		c := budget.Facts{Budget: b, Pods: w.view.in(namespace), Scale: w.scale, Now: w.now}.Count()
+		q := *b
+		q.ObservedGeneration, q.DisruptionsAllowed, q.CurrentHealthy = c.ObservedGeneration, c.DisruptionsAllowed, c.CurrentHealthy
+		q.DesiredHealthy, q.ExpectedPods, q.Disrupted, q.DisruptedAt = c.DesiredHealthy, c.ExpectedPods, c.Disrupted, c.DisruptedAt
+		if c.Failed() {
+			q.SyncFailed = c.Message
+		} else {
+			q.SyncFailed = ""
+		}
+		w.putBudget(&q)
+	}
+}
