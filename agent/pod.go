@@ -96,6 +96,8 @@ func (a *Agent) step(p *pod, events ...podlife.Event) {
 		switch e := e.(type) {
 		case podlife.Start:
 			a.runtime.Start(p.object, e.Container)
+		case podlife.PreStop:
+			a.runtime.PreStop(p.object, e.Container)
 		case podlife.Stop:
 			a.runtime.Stop(p.object.UID, e.Container)
 		case podlife.Kill:

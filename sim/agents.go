@@ -155,6 +155,8 @@ func (a *agents) step(p *agentPod, events ...podlife.Event) {
 		switch e := e.(type) {
 		case podlife.Start:
 			a.processes.start(p.object, e.Container)
+		case podlife.PreStop:
+			a.processes.preStop(p.object, e.Container)
 		case podlife.Stop:
 			a.processes.stop(p.object, e.Container)
 		case podlife.Kill:

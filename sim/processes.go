@@ -10,12 +10,12 @@ import (
 	"github.com/berthproject/berth/engine/podlife"
 )
 
-// Annotations of pods that script their containers. The first two are read by
-// agent/runtime/simulated, too. A value that cannot be read makes the container fail at once.
+// Annotations of pods that script their containers, as in agent/runtime/simulated. A value that cannot be read makes the container fail at once.
 const (
-	RunSeconds  = "sim.berth.dev/run-seconds"  // how long containers run; absent: until stopped
-	ExitCode    = "sim.berth.dev/exit-code"    // what they exit with; absent: 0
-	StopSeconds = "sim.berth.dev/stop-seconds" // how long they take to stop when asked; absent: at once
+	RunSeconds     = "sim.berth.dev/run-seconds"     // how long containers run; absent: until stopped
+	ExitCode       = "sim.berth.dev/exit-code"       // what they exit with; absent: 0
+	StopSeconds    = "sim.berth.dev/stop-seconds"    // how long they take to stop when asked; absent: at once
+	PreStopSeconds = "sim.berth.dev/prestop-seconds" // how long a preStop hook takes; absent: what its sleep action says, or no time
 )
 
 // Exit codes: 128 plus the signal, and 128 for what could not be started.
@@ -74,6 +74,19 @@ func (r *processes) resume(pod *corev1.Pod, container string) {
 		code := r.ended[id]
 		r.w.after(0, func() { r.report(pod.UID, podlife.Exited{Container: container, Code: code}) })
 	}
+}
+
+// preStop runs a hook.
+func (r *processes) preStop(pod *corev1.Pod, container string) {
+	takes, given := seconds(pod, PreStopSeconds)
+	for _, cs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range cs {
+			if l := cs[i].Lifecycle; !given && cs[i].Name == container && l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
+				takes = time.Duration(l.PreStop.Sleep.Seconds) * time.Second
+			}
+		}
+	}
+	r.w.after(max(takes, 0), func() { r.report(pod.UID, podlife.PreStopped{Container: container}) })
 }
 
 func (r *processes) stop(pod *corev1.Pod, container string) {

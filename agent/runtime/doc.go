@@ -17,7 +17,9 @@ type Runtime interface {
 	// Resume takes up a container that was running before the agent restarted,
 	// and reports Exited when it ends.
 	Resume(pod *corev1.Pod, container string, since podlife.Status)
-	// Stop asks a container to end by itself.
+	// PreStop runs a container's preStop hook and reports PreStopped.
+	PreStop(pod *corev1.Pod, container string)
+	// Stop asks a container to end by itself; a hook that still runs is left to itself.
 	Stop(pod types.UID, container string)
 	// Kill ends a container at once.
 	Kill(pod types.UID, container string)

@@ -110,7 +110,11 @@ func (l *Life) initFailed() bool {
 // finish ends the sidecars and then settles the phase.
 func (l *Life) finish(now time.Time) ([]Effect, time.Time) {
 	if l.deadline.IsZero() {
-		l.deadline = now.Add(30 * time.Second)
+		grace := l.spec.Grace
+		if grace == 0 {
+			grace = defaultGrace
+		}
+		l.deadline = now.Add(grace)
 	}
 	effects, wake, running := l.stopNext(now, nil)
 	if running {
@@ -133,8 +137,9 @@ func (l *Life) settle() {
 	}
 }
 
+// earlier is the earlier of two times of which zero means never.
 func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a

@@ -12,8 +12,10 @@
 //	pending ────────────────────────────▶ running ───────────────────────▶ succeeded | failed
 //	   │                                     │
 //	   └──────────── Delete(grace) ──────────┴──▶ stopping ──▶ gone
+//	                                 preStop hooks, and when they are done:
 //	                                 containers, then sidecars in reverse order;
-//	                                 killed when the grace is over
+//	                                 at the end of the grace all that are left,
+//	                                 killed then, or 2 s after they were asked
 //
 // Invariants, each held by a test:
 //
@@ -21,6 +23,8 @@
 //   - an init container starts only when all before it have succeeded (or, for
 //     sidecars, run);
 //   - a pod that is gone has no running container;
+//   - nothing is killed before the grace is over and 2 s after it was asked to stop;
+//   - while there is grace, a sidecar is asked to stop when all that came after it has ended;
 //   - the first restart is immediate, the next come after 10 s doubling to 5 min;
 //     10 minutes of running forgive the past.
 package podlife

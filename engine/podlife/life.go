@@ -32,7 +32,8 @@ type run struct {
 	last     *Exit
 	restarts int32
 	delay    time.Duration // before the next restart
-	stopping bool
+	hook     hook
+	stopped  time.Time // when it was asked to stop
 	killed   bool
 }
 
@@ -60,6 +61,9 @@ type Exited struct {
 	Code      int32
 }
 
+// PreStopped says that a container's preStop hook has ended, well or not.
+type PreStopped struct{ Container string }
+
 // Delete asks the pod to end within Grace. A second Delete can only shorten it.
 type Delete struct{ Grace time.Duration }
 
@@ -68,6 +72,12 @@ type Effect interface{ effect() }
 
 // Start starts a container.
 type Start struct{ Container string }
+
+// PreStop runs a container's preStop hook, which may take until Until at most.
+type PreStop struct {
+	Container string
+	Until     time.Time
+}
 
 // Stop asks a container to end by itself until Until.
 type Stop struct {
@@ -81,10 +91,11 @@ type Kill struct{ Container string }
 // Gone says that nothing of the pod is left; it comes once, only after Delete.
 type Gone struct{}
 
-func (Start) effect() {}
-func (Stop) effect()  {}
-func (Kill) effect()  {}
-func (Gone) effect()  {}
+func (Start) effect()   {}
+func (PreStop) effect() {}
+func (Stop) effect()    {}
+func (Kill) effect()    {}
+func (Gone) effect()    {}
 
 // Step takes in what happened and answers with what to do. wake is when to call
 // again if nothing happens before; zero means never.
@@ -119,7 +130,13 @@ func (e Exited) apply(l *Life, now time.Time) {
 	}
 	r.state = Ended
 	r.exit = Exit{Code: e.Code, Started: r.started, Ended: now, DeadlineReached: r.killed}
-	r.stopping, r.killed = false, false
+	r.hook, r.stopped, r.killed = unhooked, time.Time{}, false
+}
+
+func (e PreStopped) apply(l *Life, _ time.Time) {
+	if r := l.run(e.Container); r != nil && r.hook == hooking {
+		r.hook = hooked
+	}
 }
 
 func (e Delete) apply(l *Life, now time.Time) {
@@ -153,9 +170,9 @@ func (l *Life) Initialized() bool {
 }
 
 // Ready says that all containers and sidecars run; without probes that is all
-// that readiness means.
+// that readiness means. A pod that is being deleted is ready until the first of them has ended.
 func (l *Life) Ready() bool {
-	if l.phase != Running || l.deleting {
+	if l.phase != Running {
 		return false
 	}
 	for i := range l.runs {

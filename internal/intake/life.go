@@ -2,6 +2,7 @@ package intake
 
 import (
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,13 +20,18 @@ func LifeSpec(s *corev1.PodSpec) podlife.Spec {
 	}
 	for i := range s.InitContainers {
 		c := &s.InitContainers[i]
-		out.Init = append(out.Init, podlife.Container{Name: c.Name, Sidecar: c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways})
+		out.Init = append(out.Init, podlife.Container{Name: c.Name, PreStop: preStops(c), Sidecar: c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways})
 	}
 	for i := range s.Containers {
-		out.Containers = append(out.Containers, podlife.Container{Name: s.Containers[i].Name})
+		out.Containers = append(out.Containers, podlife.Container{Name: s.Containers[i].Name, PreStop: preStops(&s.Containers[i])})
+	}
+	if s.TerminationGracePeriodSeconds != nil {
+		out.Grace = max(time.Duration(*s.TerminationGracePeriodSeconds)*time.Second, time.Second)
 	}
 	return out
 }
+
+func preStops(c *corev1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PreStop != nil }
 
 // LifePhase is a phase as podlife knows it; what it does not know is Pending.
 func LifePhase(p corev1.PodPhase) podlife.Phase {

@@ -9,8 +9,11 @@
 //	                            Init containers that are no sidecars end at once
 //	                            unless it is given for them.
 //	sim.berth.dev/exit-code     what they exit with, 0 to 255; absent: 0
+//	sim.berth.dev/stop-seconds  how long they take to stop when asked; absent: at once
+//	sim.berth.dev/prestop-seconds  how long a preStop hook takes; absent: what its
+//	                            sleep action says, or no time
 //
-// Either may be given for one container as NAME.sim.berth.dev/run-seconds.
+// Each may be given for one container as NAME.sim.berth.dev/run-seconds.
 // A value that cannot be read makes the container fail at once with code 128,
-// as a command that cannot be run does.
+// as a command that cannot be run does; of the last two it counts as absent.
 package simulated

@@ -14,8 +14,10 @@ import (
 
 // Annotations read by this runtime.
 const (
-	RunSeconds = "sim.berth.dev/run-seconds"
-	ExitCode   = "sim.berth.dev/exit-code"
+	RunSeconds     = "sim.berth.dev/run-seconds"
+	ExitCode       = "sim.berth.dev/exit-code"
+	StopSeconds    = "sim.berth.dev/stop-seconds"
+	PreStopSeconds = "sim.berth.dev/prestop-seconds"
 )
 
 // Exit codes of the field: 128+15 for SIGTERM, 128+9 for SIGKILL, 128 for what
@@ -31,13 +33,19 @@ type Runtime struct {
 	report func(runtime.Report)
 
 	mu   sync.Mutex
-	pods map[types.UID]map[string]*time.Timer // nil timer: runs until stopped
+	pods map[types.UID]map[string]*program
+}
+
+// program is a container that runs.
+type program struct {
+	ends  *time.Timer   // by itself; nil: not before it is asked
+	stops time.Duration // how long it takes when asked
 }
 
 // New is a runtime that reports to report, which must not block for long and
 // must not call back.
 func New(report func(runtime.Report)) *Runtime {
-	return &Runtime{report: report, pods: map[types.UID]map[string]*time.Timer{}}
+	return &Runtime{report: report, pods: map[types.UID]map[string]*program{}}
 }
 
 var _ runtime.Runtime = (*Runtime)(nil)
@@ -58,34 +66,26 @@ func (r *Runtime) run(pod *corev1.Pod, container string, passed time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pods[pod.UID] == nil {
-		r.pods[pod.UID] = map[string]*time.Timer{}
+		r.pods[pod.UID] = map[string]*program{}
 	}
-	var timer *time.Timer
+	p := &program{}
+	p.stops, _ = seconds(pod, container, StopSeconds)
+	r.pods[pod.UID][container] = p
 	if ends {
 		uid := pod.UID
-		timer = time.AfterFunc(max(after-passed, 0), func() { r.end(uid, container, code) })
+		p.ends = time.AfterFunc(max(after-passed, 0), func() { r.end(uid, container, p, code) })
 	}
-	r.pods[pod.UID][container] = timer
 }
 
 // script is what the annotations say of a container.
 func script(pod *corev1.Pod, container string) (ends bool, after time.Duration, code int32) {
-	note := func(key string) (string, bool) {
-		if v, ok := pod.Annotations[container+"."+key]; ok {
-			return v, true
-		}
-		v, ok := pod.Annotations[key]
-		return v, ok && !isInit(pod, container)
-	}
 	ends = isInit(pod, container)
-	if v, ok := note(RunSeconds); ok {
-		s, err := strconv.ParseFloat(v, 64)
-		if err != nil || s < 0 || s > 1e9 {
+	if _, given := note(pod, container, RunSeconds); given {
+		if after, ends = seconds(pod, container, RunSeconds); !ends {
 			return true, 0, codeNoRun
 		}
-		ends, after = true, time.Duration(s*float64(time.Second))
 	}
-	if v, ok := note(ExitCode); ok {
+	if v, ok := note(pod, container, ExitCode); ok {
 		c, err := strconv.ParseUint(v, 10, 8)
 		if err != nil {
 			return true, 0, codeNoRun
@@ -93,6 +93,29 @@ func script(pod *corev1.Pod, container string) (ends bool, after time.Duration, 
 		code = int32(c)
 	}
 	return ends, after, code
+}
+
+// note is what an annotation says of a container; what is said of the whole pod is not
+// said of its init containers.
+func note(pod *corev1.Pod, container, key string) (string, bool) {
+	if v, ok := pod.Annotations[container+"."+key]; ok {
+		return v, true
+	}
+	v, ok := pod.Annotations[key]
+	return v, ok && !isInit(pod, container)
+}
+
+// seconds is a note that is a time; ok says that it is given and can be read.
+func seconds(pod *corev1.Pod, container, key string) (d time.Duration, ok bool) {
+	v, given := note(pod, container, key)
+	if !given {
+		return 0, false
+	}
+	s, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(s >= 0 && s <= 1e9) {
+		return 0, false
+	}
+	return time.Duration(s * float64(time.Second)), true
 }
 
 func isInit(pod *corev1.Pod, container string) bool {
@@ -105,33 +128,69 @@ func isInit(pod *corev1.Pod, container string) bool {
 	return false
 }
 
-// Stop implements runtime.Runtime: a simulated program obeys at once.
-func (r *Runtime) Stop(pod types.UID, container string) { r.end(pod, container, codeTerm) }
+// PreStop implements runtime.Runtime.
+func (r *Runtime) PreStop(pod *corev1.Pod, container string) {
+	takes, given := seconds(pod, container, PreStopSeconds)
+	for _, cs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range cs {
+			if l := cs[i].Lifecycle; !given && cs[i].Name == container && l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
+				takes = time.Duration(l.PreStop.Sleep.Seconds) * time.Second
+			}
+		}
+	}
+	uid := pod.UID
+	time.AfterFunc(takes, func() { r.report(runtime.Report{Pod: uid, Event: podlife.PreStopped{Container: container}}) })
+}
+
+// Stop implements runtime.Runtime: a simulated program obeys at once, or after the time
+// that it is said to take.
+func (r *Runtime) Stop(pod types.UID, container string) {
+	switch p := r.program(pod, container); {
+	case p == nil:
+	case p.stops > 0:
+		time.AfterFunc(p.stops, func() { r.end(pod, container, p, codeTerm) })
+	default:
+		r.end(pod, container, p, codeTerm)
+	}
+}
 
 // Kill implements runtime.Runtime.
-func (r *Runtime) Kill(pod types.UID, container string) { r.end(pod, container, codeKill) }
+func (r *Runtime) Kill(pod types.UID, container string) {
+	if p := r.program(pod, container); p != nil {
+		r.end(pod, container, p, codeKill)
+	}
+}
 
-func (r *Runtime) end(pod types.UID, container string, code int32) {
+// program is what runs in a container; nil if nothing does.
+func (r *Runtime) program(pod types.UID, container string) *program {
 	r.mu.Lock()
-	timer, running := r.pods[pod][container]
-	delete(r.pods[pod], container)
+	defer r.mu.Unlock()
+	return r.pods[pod][container]
+}
+
+// end ends a program, unless it has ended before.
+func (r *Runtime) end(pod types.UID, container string, p *program, code int32) {
+	r.mu.Lock()
+	running := r.pods[pod][container] == p
+	if running {
+		delete(r.pods[pod], container)
+		if p.ends != nil {
+			p.ends.Stop()
+		}
+	}
 	r.mu.Unlock()
-	if !running {
-		return
+	if running {
+		r.report(runtime.Report{Pod: pod, Event: podlife.Exited{Container: container, Code: code}})
 	}
-	if timer != nil {
-		timer.Stop()
-	}
-	r.report(runtime.Report{Pod: pod, Event: podlife.Exited{Container: container, Code: code}})
 }
 
 // Forget implements runtime.Runtime.
 func (r *Runtime) Forget(pod types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, t := range r.pods[pod] {
-		if t != nil {
-			t.Stop()
+	for _, p := range r.pods[pod] {
+		if p.ends != nil {
+			p.ends.Stop()
 		}
 	}
 	delete(r.pods, pod)

@@ -1,0 +1,140 @@
+package agent_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/agent/runtime/simulated"
+)
+
+// terminate marks pod p as deleted, as the API server does.
+func terminate(t *testing.T, api *fake.Clientset, grace int64) {
+	t.Helper()
+	p := get(t, api, "p")
+	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Now().Add(time.Duration(grace) * time.Second)}, &grace
+	p.Finalizers = []string{"example.com/or-the-fake-API-deletes-it"}
+	if _, err := api.CoreV1().Pods("default").Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// gone says whether pod p is.
+func gone(t *testing.T, api *fake.Clientset) bool {
+	t.Helper()
+	_, err := api.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+func ready(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func TestAPodEndsWithinItsGrace(t *testing.T) {
+	hook := func(seconds int64) *corev1.Lifecycle {
+		return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: seconds}}}
+	}
+	for name, tc := range map[string]struct {
+		hook  *corev1.Lifecycle
+		notes map[string]string
+		grace int64
+		takes time.Duration // until its object is gone
+	}{
+		"it obeys":                      {nil, map[string]string{simulated.StopSeconds: "4"}, 30, 4 * time.Second},
+		"it does not obey":              {nil, map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
+		"its hook counts":               {hook(10), map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
+		"it obeys after its hook":       {hook(10), map[string]string{simulated.StopSeconds: "4"}, 30, 14 * time.Second},
+		"its hook takes all":            {hook(29), map[string]string{simulated.PreStopSeconds: "400"}, 30, 30 * time.Second},
+		"its hook takes all, it no end": {hook(29), map[string]string{simulated.PreStopSeconds: "400", simulated.StopSeconds: "400"}, 30, 32 * time.Second},
+		"it ends by itself":             {nil, map[string]string{simulated.RunSeconds: "10", simulated.StopSeconds: "400"}, 30, 5 * time.Second},
+		"it is given no time":           {nil, map[string]string{simulated.StopSeconds: "400"}, 0, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := bound("p", "n0", tc.notes)
+				p.Spec.Containers[0].Lifecycle = tc.hook
+				api := fake.NewClientset(p)
+				stop := cluster(t, api, 1)
+				defer stop()
+				time.Sleep(5 * time.Second)
+				terminate(t, api, tc.grace)
+				time.Sleep(tc.takes - time.Second)
+				synctest.Wait()
+				if gone(t, api) || !ready(get(t, api, "p")) {
+					t.Fatal("it is gone, or not ready, a second too early")
+				}
+				time.Sleep(3 * time.Second / 2)
+				synctest.Wait()
+				if !gone(t, api) {
+					t.Errorf("it is still there: %+v", get(t, api, "p").Status)
+				}
+			})
+		})
+	}
+}
+
+// An agent that comes back while a pod ends, or after it should have, goes on with that.
+func TestANodeThatWasCutOffEndsItsPodsWhenItIsBack(t *testing.T) {
+	for name, tc := range map[string]struct{ away, takes time.Duration }{
+		"in time": {10 * time.Second, 20 * time.Second},
+		"late":    {10 * time.Minute, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := fake.NewClientset(bound("p", "n0", map[string]string{simulated.StopSeconds: "4000"}))
+				stop := cluster(t, api, 1)
+				time.Sleep(5 * time.Second)
+				stop()
+				terminate(t, api, 30)
+				time.Sleep(tc.away)
+				if gone(t, api) {
+					t.Fatal("nobody was there to end it, and it is gone")
+				}
+				defer cluster(t, api, 1)()
+				time.Sleep(tc.takes - time.Second/2)
+				synctest.Wait()
+				early := gone(t, api)
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				if early || !gone(t, api) {
+					t.Errorf("gone too early: %v, gone in the end: %v", early, gone(t, api))
+				}
+			})
+		})
+	}
+}
+
+// A pod that is deleted by force leaves its address and its place at once.
+func TestAForcedDeletionEndsWhatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(bound("p", "n0", map[string]string{simulated.StopSeconds: "4000"}))
+		defer cluster(t, api, 1)()
+		time.Sleep(5 * time.Second)
+		if err := api.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		next := bound("p", "n0", nil)
+		next.UID = "next"
+		if _, err := api.CoreV1().Pods("default").Create(t.Context(), next, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if p := get(t, api, "p"); p.UID != "next" || !ready(p) {
+			t.Errorf("the next pod of its name: %+v", p.Status)
+		}
+	})
+}
