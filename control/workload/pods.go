@@ -149,3 +149,8 @@ func (p *Pods) Claim(ctx context.Context, o *Owner) ([]*corev1.Pod, error) {
 func active(p *corev1.Pod) bool {
 	return p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed && p.DeletionTimestamp == nil
 }
+
+// Of are the pods that an owner controls, as the cache shows them.
+func (p *Pods) Of(owner metav1.Object) []*corev1.Pod {
+	return Controlled[*corev1.Pod](p.informer, owner, false)
+}

@@ -1,0 +1,40 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/workload"
+)
+
+// HeldBack is the reason of the event that pods are not made for a while.
+const HeldBack = "BackOff"
+
+// NotBefore says until when an owner makes no pod, and why: zero for at once. node is where
+// its template (or a DaemonSet) puts the pod; "" leaves that to a scheduler, which honours Holds itself. deaths are
+// those of its pods that it knows of.
+//
+// A Hold counts instead of the deaths that led to it, and when it is lifted they are forgiven: it ends
+// with its cause, which may be sooner.
+func (a *Avoid) NotBefore(now time.Time, owner types.UID, node string, deaths []workload.Death) (until time.Time, why string) {
+	if node != "" {
+		if until, cause := a.Held(owner, node, now); !until.IsZero() {
+			return until, fmt.Sprintf("Making no pod on node %s until %s: it is held off after %s", node, clock(until), cause)
+		}
+	}
+	counted := make([]workload.Death, 0, len(deaths))
+	for _, d := range deaths {
+		if d.Died.After(a.Lifted(owner, d.Node)) {
+			counted = append(counted, d)
+		}
+	}
+	until, last := workload.Pause(counted, node)
+	if !until.After(now) {
+		return time.Time{}, ""
+	}
+	return until, fmt.Sprintf("Making no pod until %s: the last ones on node %s ended at once with %s", clock(until), last.Node, last.Cause)
+}
+
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,137 @@
+package replicaset
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/loop"
+	shared "github.com/berthproject/berth/control/workload"
+)
+
+const (
+	workers = 5
+	// component is the name under which Kubernetes reports the same events.
+	component = "replicaset-controller"
+)
+
+// Kind is what the loop looks after.
+var Kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+
+type shell struct {
+	client kubernetes.Interface
+	sets   cache.SharedIndexInformer
+	lister appslisters.ReplicaSetLister
+	pods   *shared.Pods
+	avoid  *shared.Avoid
+	events record.EventRecorder
+	loop   *loop.Loop[types.NamespacedName]
+
+	mu   sync.Mutex
+	held map[types.UID]time.Time // until when it was said that pods wait
+}
+
+// Run keeps ReplicaSets until ctx ends. factory (started here if it is not yet) supplies them and their
+// pods; avoid (nil: nobody) knows the Holds. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.Avoid, log klog.Logger) error {
+	events, stop := shared.Recorder(ctx, client, component)
+	defer stop()
+	pods, err := shared.NewPods(client, factory, events)
+	if err != nil {
+		return err
+	}
+	sets := factory.Apps().V1().ReplicaSets()
+	s := &shell{client: client, sets: sets.Informer(), lister: sets.Lister(), pods: pods, avoid: avoid, events: events, held: map[types.UID]time.Time{}}
+	s.loop = loop.New("Keeping the ReplicaSet", log, s.sync)
+	if err := s.watch(); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), s.sets.HasSynced, pods.HasSynced) {
+		return nil
+	}
+	s.loop.Run(ctx, workers)
+	return nil
+}
+
+// watch has a ReplicaSet looked at when it, its pods or its Holds change, or a pod comes that it may adopt.
+func (s *shell) watch() error {
+	if err := shared.IndexByController(s.sets); err != nil {
+		return err
+	}
+	err := loop.Watch(s.sets, func(old, now *appsv1.ReplicaSet) {
+		if now == nil {
+			now = old
+		}
+		s.loop.Add(keyOf(now))
+	})
+	if err != nil {
+		return err
+	}
+	s.avoid.Tell(func(kind string, owner types.NamespacedName) {
+		if kind == Kind.Kind {
+			s.loop.Add(owner)
+		}
+	})
+	return s.pods.Watch(Kind, s.loop.Add, func(p *corev1.Pod) {
+		if len(p.Labels) == 0 {
+			return
+		}
+		list, _ := s.lister.ReplicaSets(p.Namespace).List(labels.Everything())
+		for _, rs := range list {
+			if sel, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector); err == nil && sel.Matches(labels.Set(p.Labels)) {
+				s.loop.Add(keyOf(rs))
+			}
+		}
+	})
+}
+
+func keyOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// sync brings one ReplicaSet up to date.
+func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
+	rs, err := s.lister.ReplicaSets(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
+	if err != nil {
+		return 0, nil // validation lets none through
+	}
+	if err := s.pods.Settle(ctx, rs.UID); err != nil {
+		return 0, err
+	}
+	owner := &shared.Owner{Kind: Kind, Object: rs, Selector: selector, Fresh: func(ctx context.Context) (metav1.Object, error) {
+		return s.client.AppsV1().ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{})
+	}}
+	pods, err := s.pods.Claim(ctx, owner)
+	if err != nil {
+		return 0, err
+	}
+	wake, err := s.carryOut(ctx, owner, rs, pods)
+	again = s.pods.Pending(rs.UID)
+	if !wake.IsZero() {
+		if d := max(time.Until(wake), time.Millisecond); again == 0 || d < again {
+			again = d
+		}
+	}
+	return again, err
+}
