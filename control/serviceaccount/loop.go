@@ -16,8 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/loop"
 )
 
 const (
@@ -27,11 +28,11 @@ const (
 	resync = 10 * time.Minute
 )
 
-// loop furnishes namespaces, one key a namespace.
-type loop struct {
+// furnisher furnishes namespaces, one key a namespace.
+type furnisher struct {
 	client     kubernetes.Interface
 	rootCA     string
-	queue      workqueue.TypedRateLimitingInterface[string]
+	queue      *loop.Loop[string]
 	namespaces corelisters.NamespaceLister
 	accounts   corelisters.ServiceAccountLister
 	maps       corelisters.ConfigMapLister
@@ -42,11 +43,8 @@ type loop struct {
 // not yet) supplies the namespaces; rootCA is the PEM certificate to publish,
 // nil to publish none. It returns an error only if it could not start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, rootCA []byte, log klog.Logger) error {
-	l := &loop{
-		client: client, rootCA: string(rootCA), log: log,
-		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
-	}
-	defer l.queue.ShutDown()
+	l := &furnisher{client: client, rootCA: string(rootCA), log: log}
+	l.queue = loop.New("Furnishing the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, l.sync(ctx, name) })
 	namespaces := factory.Core().V1().Namespaces()
 	accounts := only(accountName, client, coreinformers.NewFilteredServiceAccountInformer)
 	maps := only(ConfigMapName, client, coreinformers.NewFilteredConfigMapInformer)
@@ -72,13 +70,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return nil
 	}
 	go wait.UntilWithContext(ctx, func(context.Context) { l.lookAtAll() }, resync)
-	for range workers {
-		go func() {
-			for l.next(ctx) {
-			}
-		}()
-	}
-	<-ctx.Done()
+	l.queue.Run(ctx, workers)
 	return nil
 }
 
@@ -113,7 +105,7 @@ func watch(informer cache.SharedIndexInformer, added, updated, deleted func(meta
 }
 
 // lookAtAll queues every namespace.
-func (l *loop) lookAtAll() {
+func (l *furnisher) lookAtAll() {
 	all, err := l.namespaces.List(labels.Everything())
 	if err != nil {
 		l.log.Error(err, "Listing the namespaces failed")
@@ -123,26 +115,9 @@ func (l *loop) lookAtAll() {
 	}
 }
 
-func (l *loop) next(ctx context.Context) bool {
-	name, down := l.queue.Get()
-	if down {
-		return false
-	}
-	defer l.queue.Done(name)
-	if err := l.sync(ctx, name); err != nil {
-		if ctx.Err() == nil {
-			l.log.Error(err, "Furnishing the namespace failed; trying again", "namespace", name)
-		}
-		l.queue.AddRateLimited(name)
-		return true
-	}
-	l.queue.Forget(name)
-	return true
-}
-
 // sync makes what the namespace lacks. Whoever else makes it first, or deletes
 // the namespace meanwhile, is welcome.
-func (l *loop) sync(ctx context.Context, namespace string) error {
+func (l *furnisher) sync(ctx context.Context, namespace string) error {
 	ns, err := l.namespaces.Get(namespace)
 	if apierrors.IsNotFound(err) || err == nil && (ns.Status.Phase == corev1.NamespaceTerminating || ns.DeletionTimestamp != nil) {
 		return nil
@@ -162,7 +137,7 @@ func (l *loop) sync(ctx context.Context, namespace string) error {
 	return nil
 }
 
-func (l *loop) ensureAccount(ctx context.Context, namespace string) error {
+func (l *furnisher) ensureAccount(ctx context.Context, namespace string) error {
 	_, err := l.accounts.ServiceAccounts(namespace).Get(accountName)
 	if !apierrors.IsNotFound(err) {
 		return err

@@ -20,7 +20,7 @@ const (
 	description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
-func (l *loop) ensureRootCA(ctx context.Context, namespace string) error {
+func (l *furnisher) ensureRootCA(ctx context.Context, namespace string) error {
 	want := map[string]string{ConfigMapKey: l.rootCA}
 	client := l.client.CoreV1().ConfigMaps(namespace)
 	found, err := l.maps.ConfigMaps(namespace).Get(ConfigMapName)

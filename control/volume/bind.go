@@ -11,7 +11,7 @@ import (
 
 // bind writes what is missing of a binding. The volume goes first: it can name one
 // claim only, so that no other claim gets it.
-func (l *loop) bind(ctx context.Context, v *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) error {
+func (l *binder) bind(ctx context.Context, v *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) error {
 	mine, missing, err := volume.GetBindVolumeToClaim(v, c)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (l *loop) bind(ctx context.Context, v *corev1.PersistentVolume, c *corev1.P
 }
 
 // nameVolume writes the volume into its claim.
-func (l *loop) nameVolume(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
+func (l *binder) nameVolume(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
 	_, done := c.Annotations[volume.AnnBindCompleted]
 	if done && c.Spec.VolumeName == name {
 		return c, nil
@@ -47,7 +47,7 @@ func (l *loop) nameVolume(ctx context.Context, c *corev1.PersistentVolumeClaim, 
 
 // setClaimPhase writes a claim's status. v is its volume, nil unless it is bound. What a
 // claim has is read off the volume when it becomes bound; later that is up to who resizes it.
-func (l *loop) setClaimPhase(ctx context.Context, c *corev1.PersistentVolumeClaim, phase corev1.PersistentVolumeClaimPhase, v *corev1.PersistentVolume) error {
+func (l *binder) setClaimPhase(ctx context.Context, c *corev1.PersistentVolumeClaim, phase corev1.PersistentVolumeClaimPhase, v *corev1.PersistentVolume) error {
 	if c.Status.Phase == phase {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (l *loop) setClaimPhase(ctx context.Context, c *corev1.PersistentVolumeClai
 }
 
 // setVolumePhase writes a volume's status and returns the volume as it is then.
-func (l *loop) setVolumePhase(ctx context.Context, v *corev1.PersistentVolume, phase corev1.PersistentVolumePhase, message string) (*corev1.PersistentVolume, error) {
+func (l *binder) setVolumePhase(ctx context.Context, v *corev1.PersistentVolume, phase corev1.PersistentVolumePhase, message string) (*corev1.PersistentVolume, error) {
 	if v.Status.Phase == phase {
 		return v, nil
 	}
@@ -75,7 +75,7 @@ func (l *loop) setVolumePhase(ctx context.Context, v *corev1.PersistentVolume, p
 }
 
 // freshVolume reads a volume from the API server; nil when it is not there.
-func (l *loop) freshVolume(ctx context.Context, name string) (*corev1.PersistentVolume, error) {
+func (l *binder) freshVolume(ctx context.Context, name string) (*corev1.PersistentVolume, error) {
 	v, err := l.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // syncClaim brings a claim nearer to its volume.
-func (l *loop) syncClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (l *binder) syncClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	switch {
 	case c.DeletionTimestamp != nil:
 		return l.releaseClaim(ctx, c)
@@ -30,7 +30,7 @@ func (l *loop) syncClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) e
 }
 
 // syncUnbound finds a volume for a claim, or says what it waits for.
-func (l *loop) syncUnbound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (l *binder) syncUnbound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	delayed, err := volume.IsDelayBindingMode(c, l.classes)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (l *loop) syncUnbound(ctx context.Context, c *corev1.PersistentVolumeClaim)
 
 // match is the volume that a claim gets: one that names it, or, unless the scheduler
 // is to choose, the smallest free one that suits it.
-func (l *loop) match(c *corev1.PersistentVolumeClaim, delayed bool) (*corev1.PersistentVolume, error) {
+func (l *binder) match(c *corev1.PersistentVolumeClaim, delayed bool) (*corev1.PersistentVolume, error) {
 	candidates := volumesIn(l.volumeIndex, byClaim, c.Namespace+"/"+c.Name)
 	if !delayed {
 		candidates = append(candidates, volumesIn(l.volumeIndex, byClass, volume.GetPersistentVolumeClaimClass(c))...)
@@ -72,7 +72,7 @@ func (l *loop) match(c *corev1.PersistentVolumeClaim, delayed bool) (*corev1.Per
 }
 
 // syncRequested binds a claim to the volume that it asks for by name, once that is there and its.
-func (l *loop) syncRequested(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (l *binder) syncRequested(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	v, err := l.volumes.Get(c.Spec.VolumeName)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -111,7 +111,7 @@ func satisfies(v *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) erro
 }
 
 // syncBound finishes a binding, or finds that it is lost.
-func (l *loop) syncBound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (l *binder) syncBound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	if c.Spec.VolumeName == "" {
 		return l.lose(ctx, c, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!")
 	}
@@ -130,7 +130,7 @@ func (l *loop) syncBound(ctx context.Context, c *corev1.PersistentVolumeClaim) e
 	return l.lose(ctx, c, "ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly")
 }
 
-func (l *loop) lose(ctx context.Context, c *corev1.PersistentVolumeClaim, reason, text string) error {
+func (l *binder) lose(ctx context.Context, c *corev1.PersistentVolumeClaim, reason, text string) error {
 	if c.Status.Phase == corev1.ClaimLost {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 const noProvisioner = "kubernetes.io/no-provisioner"
 
 // assignDefault gives a claim without a class the default class, if there is one by now.
-func (l *loop) assignDefault(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
+func (l *binder) assignDefault(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
 	if volume.PersistentVolumeClaimHasClass(c) {
 		return false, nil
 	}
@@ -33,7 +33,7 @@ func (l *loop) assignDefault(ctx context.Context, c *corev1.PersistentVolumeClai
 
 // defaultClass is the default class made last, by name among equals, as in
 // admission; nil if there is none.
-func (l *loop) defaultClass() (*storagev1.StorageClass, error) {
+func (l *binder) defaultClass() (*storagev1.StorageClass, error) {
 	all, err := l.classes.List(labels.Everything())
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (l *loop) defaultClass() (*storagev1.StorageClass, error) {
 }
 
 // callProvisioner tells the provisioner of a class, by annotation, that a claim is its to serve.
-func (l *loop) callProvisioner(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
+func (l *binder) callProvisioner(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
 	class, err := l.classes.Get(name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err

@@ -17,9 +17,10 @@ import (
 	storagelisters "k8s.io/client-go/listers/storage/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/loop"
 )
 
 const (
@@ -33,10 +34,10 @@ const (
 // key names a claim, or, without a namespace, a volume.
 type key struct{ namespace, name string }
 
-// loop binds claims and volumes, one key at a time.
-type loop struct {
+// binder binds claims and volumes, one key at a time.
+type binder struct {
 	client  kubernetes.Interface
-	queue   workqueue.TypedRateLimitingInterface[key]
+	queue   *loop.Loop[key]
 	volumes corelisters.PersistentVolumeLister
 	claims  corelisters.PersistentVolumeClaimLister
 	classes storagelisters.StorageClassLister
@@ -97,14 +98,13 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	l := &loop{
+	l := &binder{
 		client: client, log: log,
-		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[key]()),
 		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
 		volumeIndex: volumes.Informer().GetIndexer(), claimIndex: claims.Informer().GetIndexer(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 	}
-	defer l.queue.ShutDown()
+	l.queue = loop.New("Binding volumes", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
 	if err := l.watch(volumes.Informer(), claims.Informer(), classes.Informer()); err != nil {
 		return err
 	}
@@ -113,18 +113,12 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return nil
 	}
 	go wait.UntilWithContext(ctx, func(context.Context) { l.lookAtAll() }, resync)
-	for range workers {
-		go func() {
-			for l.next(ctx) {
-			}
-		}()
-	}
-	<-ctx.Done()
+	l.queue.Run(ctx, workers)
 	return nil
 }
 
 // lookAtAll queues every volume and claim.
-func (l *loop) lookAtAll() {
+func (l *binder) lookAtAll() {
 	volumes, _ := l.volumes.List(labels.Everything())
 	for _, v := range volumes {
 		l.queue.Add(key{name: v.Name})
@@ -135,24 +129,7 @@ func (l *loop) lookAtAll() {
 	}
 }
 
-func (l *loop) next(ctx context.Context) bool {
-	k, down := l.queue.Get()
-	if down {
-		return false
-	}
-	defer l.queue.Done(k)
-	if err := l.sync(ctx, k); err != nil {
-		if ctx.Err() == nil && !apierrors.IsConflict(err) {
-			l.log.Error(err, "Binding volumes failed; trying again", "namespace", k.namespace, "name", k.name)
-		}
-		l.queue.AddRateLimited(k)
-		return true
-	}
-	l.queue.Forget(k)
-	return true
-}
-
-func (l *loop) sync(ctx context.Context, k key) error {
+func (l *binder) sync(ctx context.Context, k key) error {
 	if k.namespace == "" {
 		v, err := l.volumes.Get(k.name)
 		if err != nil {

@@ -24,7 +24,7 @@ const (
 )
 
 // protectClaim adds the finalizer to a claim that admission did not give it.
-func (l *loop) protectClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (l *binder) protectClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	c = c.DeepCopy()
 	c.Finalizers = append(c.Finalizers, claimProtection)
 	_, err := l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
@@ -32,7 +32,7 @@ func (l *loop) protectClaim(ctx context.Context, c *corev1.PersistentVolumeClaim
 }
 
 // releaseClaim lets a claim go that is to be deleted, once no pod on a node uses it.
-func (l *loop) releaseClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (l *binder) releaseClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	if !slices.Contains(c.Finalizers, claimProtection) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (l *loop) releaseClaim(ctx context.Context, c *corev1.PersistentVolumeClaim
 
 // used says whether a pod on a node uses a claim. One that is not placed yet does not
 // count: it will not be, as its claim is being deleted.
-func (l *loop) used(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
+func (l *binder) used(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
 	options := metav1.ListOptions{FieldSelector: fields.OneTermNotEqualSelector("spec.nodeName", "").String()}
 	pods, err := l.client.CoreV1().Pods(c.Namespace).List(ctx, options)
 	if err != nil {
@@ -83,7 +83,7 @@ func uses(p *corev1.Pod, c *corev1.PersistentVolumeClaim) bool {
 
 // guardVolume adds the finalizer to a volume, and takes it off one that is to be deleted
 // when it is not bound any more.
-func (l *loop) guardVolume(ctx context.Context, v *corev1.PersistentVolume) error {
+func (l *binder) guardVolume(ctx context.Context, v *corev1.PersistentVolume) error {
 	guarded := slices.Contains(v.Finalizers, volumeProtection)
 	switch {
 	case v.DeletionTimestamp == nil && !guarded:

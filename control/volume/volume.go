@@ -11,7 +11,7 @@ import (
 )
 
 // syncVolume brings a volume's phase in line with its claim.
-func (l *loop) syncVolume(ctx context.Context, v *corev1.PersistentVolume) error {
+func (l *binder) syncVolume(ctx context.Context, v *corev1.PersistentVolume) error {
 	v, err := l.settle(ctx, v)
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func (l *loop) syncVolume(ctx context.Context, v *corev1.PersistentVolume) error
 }
 
 // settle returns the volume as it is afterwards.
-func (l *loop) settle(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
+func (l *binder) settle(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	ref := v.Spec.ClaimRef
 	if ref == nil || ref.UID == "" { // free, or kept for a claim that has not come yet
 		return l.setVolumePhase(ctx, v, corev1.VolumeAvailable, "")
@@ -46,7 +46,7 @@ func (l *loop) settle(ctx context.Context, v *corev1.PersistentVolume) (*corev1.
 
 // claimOf is the claim that a volume names; nil when that very claim is not there any
 // more. The cache of claims alone is not believed, as data may be deleted on its word.
-func (l *loop) claimOf(ctx context.Context, ref *corev1.ObjectReference) (*corev1.PersistentVolumeClaim, error) {
+func (l *binder) claimOf(ctx context.Context, ref *corev1.ObjectReference) (*corev1.PersistentVolumeClaim, error) {
 	c, err := l.claims.PersistentVolumeClaims(ref.Namespace).Get(ref.Name)
 	if err == nil && c.UID == ref.UID {
 		return c, nil
@@ -62,7 +62,7 @@ func (l *loop) claimOf(ctx context.Context, ref *corev1.ObjectReference) (*corev
 }
 
 // release ends a volume's use by a claim that is gone, and reclaims it by its policy.
-func (l *loop) release(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
+func (l *binder) release(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	if v.Status.Phase == corev1.VolumeFailed {
 		return v, nil
 	}
@@ -79,7 +79,7 @@ func (l *loop) release(ctx context.Context, v *corev1.PersistentVolume) (*corev1
 	return v, nil // kept, or deleted by its provisioner
 }
 
-func (l *loop) fail(ctx context.Context, v *corev1.PersistentVolume, reason, text string) (*corev1.PersistentVolume, error) {
+func (l *binder) fail(ctx context.Context, v *corev1.PersistentVolume, reason, text string) (*corev1.PersistentVolume, error) {
 	v, err := l.setVolumePhase(ctx, v, corev1.VolumeFailed, text)
 	if err == nil {
 		l.events.Event(v, corev1.EventTypeWarning, reason, text)
@@ -89,7 +89,7 @@ func (l *loop) fail(ctx context.Context, v *corev1.PersistentVolume, reason, tex
 
 // unbind takes a volume from a claim that has another one. What was made for the claim
 // alone is released; what a controller reserved is free; what its author reserved stays so.
-func (l *loop) unbind(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
+func (l *binder) unbind(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	_, made := v.Annotations[volume.AnnDynamicallyProvisioned]
 	if made && v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
 		return l.release(ctx, v)

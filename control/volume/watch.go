@@ -8,7 +8,7 @@ import (
 )
 
 // watch queues what a change of a volume, a claim or a class concerns.
-func (l *loop) watch(volumes, claims, classes cache.SharedIndexInformer) error {
+func (l *binder) watch(volumes, claims, classes cache.SharedIndexInformer) error {
 	if err := volumes.AddIndexers(volumeIndexers); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (l *loop) watch(volumes, claims, classes cache.SharedIndexInformer) error {
 
 // volumeChanged queues a volume, who it may be for, and, while it is free, the claims
 // that wait for one like it.
-func (l *loop) volumeChanged(obj any) {
+func (l *binder) volumeChanged(obj any) {
 	v, ok := obj.(*corev1.PersistentVolume)
 	if !ok {
 		return
@@ -48,7 +48,7 @@ func (l *loop) volumeChanged(obj any) {
 }
 
 // volumeLeft queues the claims that a volume, as it is or was, has to do with.
-func (l *loop) volumeLeft(obj any) {
+func (l *binder) volumeLeft(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
@@ -62,7 +62,7 @@ func (l *loop) volumeLeft(obj any) {
 	l.addClaims(byVolume, v.Name)
 }
 
-func (l *loop) claimChanged(obj any) {
+func (l *binder) claimChanged(obj any) {
 	c, ok := obj.(*corev1.PersistentVolumeClaim)
 	if !ok {
 		return
@@ -72,7 +72,7 @@ func (l *loop) claimChanged(obj any) {
 }
 
 // claimGone queues the volumes that a claim, as it is or was, has to do with.
-func (l *loop) claimGone(obj any) {
+func (l *binder) claimGone(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
@@ -88,7 +88,7 @@ func (l *loop) claimGone(obj any) {
 	}
 }
 
-func (l *loop) classChanged(obj any) {
+func (l *binder) classChanged(obj any) {
 	c, ok := obj.(*storagev1.StorageClass)
 	if !ok {
 		return
@@ -99,7 +99,7 @@ func (l *loop) classChanged(obj any) {
 	}
 }
 
-func (l *loop) addClaims(index, value string) {
+func (l *binder) addClaims(index, value string) {
 	found, _ := l.claimIndex.ByIndex(index, value)
 	for _, obj := range found {
 		if c, ok := obj.(*corev1.PersistentVolumeClaim); ok {

@@ -17,9 +17,10 @@ import (
 	storagelisters "k8s.io/client-go/listers/storage/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/loop"
 )
 
 const workers = 4
@@ -30,11 +31,11 @@ type key struct {
 	uid             types.UID
 }
 
-// loop makes and deletes volumes, one key at a time.
-type loop struct {
+// provisioner makes and deletes volumes, one key at a time.
+type provisioner struct {
 	client  kubernetes.Interface
 	storage *storage
-	queue   workqueue.TypedRateLimitingInterface[key]
+	queue   *loop.Loop[key]
 	volumes corelisters.PersistentVolumeLister
 	claims  corelisters.PersistentVolumeClaimLister
 	classes storagelisters.StorageClassLister
@@ -56,11 +57,10 @@ func Run(ctx context.Context, client kubernetes.Interface, root string, log klog
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	l := &loop{client: client, storage: storage, log: log,
-		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[key]()),
+	l := &provisioner{client: client, storage: storage, log: log,
 		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Name})}
-	defer l.queue.ShutDown()
+	l.queue = loop.New("Making or deleting the volume", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
 	if err := l.watch(volumes.Informer(), claims.Informer()); err != nil {
 		return err
 	}
@@ -68,18 +68,12 @@ func Run(ctx context.Context, client kubernetes.Interface, root string, log klog
 	factory.Start(ctx.Done())
 	defer factory.Shutdown()
 	factory.WaitForCacheSync(ctx.Done())
-	for range workers {
-		go func() {
-			for l.next(ctx) {
-			}
-		}()
-	}
-	<-ctx.Done()
+	l.queue.Run(ctx, workers)
 	return nil
 }
 
 // watch queues the claims and volumes that are ours.
-func (l *loop) watch(volumes, claims cache.SharedIndexInformer) error {
+func (l *provisioner) watch(volumes, claims cache.SharedIndexInformer) error {
 	add := func(obj any) {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = gone.Obj
@@ -103,24 +97,7 @@ func (l *loop) watch(volumes, claims cache.SharedIndexInformer) error {
 	return err
 }
 
-func (l *loop) next(ctx context.Context) bool {
-	k, down := l.queue.Get()
-	if down {
-		return false
-	}
-	defer l.queue.Done(k)
-	if err := l.sync(ctx, k); err != nil {
-		if ctx.Err() == nil && !apierrors.IsConflict(err) {
-			l.log.Error(err, "A volume was not made or deleted; trying again", "namespace", k.namespace, "name", k.name)
-		}
-		l.queue.AddRateLimited(k)
-		return true
-	}
-	l.queue.Forget(k)
-	return true
-}
-
-func (l *loop) sync(ctx context.Context, k key) error {
+func (l *provisioner) sync(ctx context.Context, k key) error {
 	if k.namespace == "" {
 		v, err := l.volumes.Get(k.name)
 		if err != nil || v.UID != k.uid {
@@ -141,7 +118,7 @@ func (l *loop) sync(ctx context.Context, k key) error {
 }
 
 // abandon removes what was made for a claim that went before it had a volume.
-func (l *loop) abandon(ctx context.Context, claim types.UID) error {
+func (l *provisioner) abandon(ctx context.Context, claim types.UID) error {
 	name := volumeName(claim)
 	_, err := l.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {

@@ -21,7 +21,7 @@ const finalizer = "external-provisioner.volume.kubernetes.io/finalizer"
 func volumeName(claim types.UID) string { return "pvc-" + string(claim) }
 
 // provision makes a directory and a volume for a claim whose node is known.
-func (l *loop) provision(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+func (l *provisioner) provision(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	if _, err := l.volumes.Get(volumeName(c.UID)); err == nil {
 		return nil // made before; the binder sees it
 	}
@@ -52,7 +52,7 @@ func (l *loop) provision(ctx context.Context, c *corev1.PersistentVolumeClaim) e
 	return l.create(ctx, c, class, node.Name, host)
 }
 
-func (l *loop) create(ctx context.Context, c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, node, host string) error {
+func (l *provisioner) create(ctx context.Context, c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, node, host string) error {
 	path, err := l.storage.create(node, volumeName(c.UID))
 	if err != nil {
 		return l.failed(c, class.Name, err)
@@ -111,7 +111,7 @@ func volumeFor(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, p
 }
 
 // reschedule gives the claim back to the scheduler, as nothing can be made on that node.
-func (l *loop) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, class string, why error) error {
+func (l *provisioner) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, class string, why error) error {
 	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", text(class, why)+"; another node is to be selected")
 	c = c.DeepCopy()
 	delete(c.Annotations, volume.AnnSelectedNode)
@@ -120,7 +120,7 @@ func (l *loop) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, 
 }
 
 // failed reports what will be tried again.
-func (l *loop) failed(c *corev1.PersistentVolumeClaim, class string, why error) error {
+func (l *provisioner) failed(c *corev1.PersistentVolumeClaim, class string, why error) error {
 	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", text(class, why))
 	return why
 }

@@ -10,7 +10,7 @@ import (
 
 // reclaim deletes a volume that nobody has any more, if its policy says so: the directory
 // first, then the object, then what keeps the object.
-func (l *loop) reclaim(ctx context.Context, seen *corev1.PersistentVolume) error {
+func (l *provisioner) reclaim(ctx context.Context, seen *corev1.PersistentVolume) error {
 	if !over(seen) {
 		return nil
 	}
@@ -60,7 +60,7 @@ func over(v *corev1.PersistentVolume) bool {
 }
 
 // letGo takes the finalizer off.
-func (l *loop) letGo(ctx context.Context, v *corev1.PersistentVolume) error {
+func (l *provisioner) letGo(ctx context.Context, v *corev1.PersistentVolume) error {
 	if !slices.Contains(v.Finalizers, finalizer) {
 		return nil
 	}
