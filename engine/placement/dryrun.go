@@ -50,8 +50,8 @@ func (t *Trial) Without(node string, removed []*model.Pod, ports []model.HostPor
 // for placing it and for making room for it.
 type Ties struct{ point uint64 }
 
-// TiesOf is the order for the pod of a uid under a seed.
-func TiesOf(seed uint64, uid string) Ties { return Ties{tiePoint(seed, uid)} }
+// TiesOf is the order for the pod of a model.Pod.TieKey under a seed.
+func TiesOf(seed uint64, key string) Ties { return Ties{tiePoint(seed, key)} }
 
 // Point is where the order begins on the circle of node keys.
 func (t Ties) Point() uint64 { return t.point }

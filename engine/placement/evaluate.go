@@ -238,7 +238,7 @@ func (a *attempt) score(rec *decision.Record, feasible []*site) error {
 
 // choose fills in the nodes with the highest total, and which one is taken.
 func (a *attempt) choose(rec *decision.Record, feasible []*site, seed uint64) {
-	point := tiePoint(seed, a.pod.UID)
+	point := tiePoint(seed, a.pod.TieKey())
 	var best *site
 	var most int64
 	next := 0

@@ -8,7 +8,7 @@ import (
 // enter makes ready what a decision about a pod needs besides its shape.
 func (e *Engine) enter(sh *shape, pod *model.Pod) {
 	sc := &e.scratch
-	sc.point = tiePoint(e.seed, pod.UID)
+	sc.point = tiePoint(e.seed, pod.TieKey())
 	sc.worth, sc.imaged = sc.worth[:0], false
 	nodes := float64(e.state.NumNodes())
 	for _, name := range sh.images {

@@ -3,9 +3,9 @@ package placement
 import "github.com/berthproject/berth/engine/cluster"
 
 // tiePoint is where a pod enters the circle of node keys: the node whose key
-// comes next from there is taken among equals. It depends on seed and pod alone, so
+// comes next from there is taken among equals. It depends on seed and model.Pod.TieKey alone, so
 // every way to a decision takes the same node.
-func tiePoint(seed uint64, uid string) uint64 { return cluster.Hash64(seed, uid) }
+func tiePoint(seed uint64, key string) uint64 { return cluster.Hash64(seed, key) }
 
 // before says whether a node comes before another from the point on.
 func before(point, keyA uint64, nameA string, keyB uint64, nameB string) bool {

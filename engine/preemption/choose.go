@@ -27,7 +27,7 @@ func (e *reference) choose(r *Result) {
 	for _, c := range equal {
 		r.Nominees = append(r.Nominees, c.Node)
 	}
-	ties := placement.TiesOf(e.seed, e.pod.UID)
+	ties := placement.TiesOf(e.seed, e.pod.TieKey())
 	slices.SortFunc(equal, func(a, b *Candidate) int { return ties.Compare(e.node(a.Node), e.node(b.Node)) })
 	best := equal[0]
 	if e.options.PreferMovable && len(equal) > 1 {

@@ -52,7 +52,7 @@ func (g *guarded) code(id cluster.NodeID) decision.Code {
 func (g *guarded) choose(curable int, out *decision.Preemption) {
 	pl := g.planner
 	ranks, byRank, _ := pl.stacks.index.Ranks()
-	from := int(pl.stacks.index.RankFrom(placement.TiesOf(g.seed, g.pod.UID).Point()))
+	from := int(pl.stacks.index.RankFrom(placement.TiesOf(g.seed, g.pod.TieKey()).Point()))
 	s := &survey{g: g, left: curable}
 	if g.narrow {
 		s.narrowed(ranks, from)

@@ -11,7 +11,7 @@ import (
 func (pl *Planner) choose(c *column, pod *model.Pod, out *decision.Preemption) {
 	x := pl.stacks.index
 	ranks, _, _ := x.Ranks()
-	from := x.RankFrom(placement.TiesOf(pl.seed, pod.UID).Point())
+	from := x.RankFrom(placement.TiesOf(pl.seed, pod.TieKey()).Point())
 	most := 1
 	if pl.options.PreferMovable {
 		most = movableTies

@@ -93,7 +93,7 @@ func (p *placed) Fits(pod *model.Pod, node string) bool {
 
 // Best goes by points, then by the order of ties. Nodes that are gone are left out.
 func (p *placed) Best(pod *model.Pod, nodes []Total) string {
-	ties := placement.TiesOf(p.by.Seed, pod.UID)
+	ties := placement.TiesOf(p.by.Seed, pod.TieKey())
 	var best *cluster.NodeInfo
 	var points int64
 	for _, t := range nodes {
