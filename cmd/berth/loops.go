@@ -15,6 +15,7 @@ import (
 	"github.com/berthproject/berth/control/namespace"
 	"github.com/berthproject/berth/control/nodelifecycle"
 	"github.com/berthproject/berth/control/serviceaccount"
+	"github.com/berthproject/berth/control/taints"
 	"github.com/berthproject/berth/control/volume"
 	"github.com/berthproject/berth/control/workload"
 	"github.com/berthproject/berth/control/workload/replicaset"
@@ -42,6 +43,9 @@ type loopWorld struct {
 // loops are all of them, one line each.
 var loops = []loop{
 	{"nodelifecycle", func(ctx context.Context, w loopWorld) error { return nodelifecycle.Run(ctx, w.client, w.log) }},
+	{"taints", func(ctx context.Context, w loopWorld) error {
+		return taints.Run(ctx, w.client, w.factory, w.displacer(taints.Component), w.set.taintOptions(), w.log)
+	}},
 	{"namespace", func(ctx context.Context, w loopWorld) error {
 		return namespace.Run(ctx, w.client, w.objects, w.factory, w.log)
 	}},
