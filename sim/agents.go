@@ -20,6 +20,7 @@ type agents struct {
 	down      map[string]bool // nodes whose agent is dead
 	pods      map[types.UID]*agentPod
 	processes processes
+	heartbeats
 }
 
 type agentPod struct {
@@ -41,16 +42,31 @@ func newAgents(w *World) *agents {
 			a.step(p, e)
 		}
 	}
-	a.r = w.newReader("agents", store.Pods)
+	a.heartbeats = heartbeats{w: w, died: map[string]time.Time{}, reports: map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}, posting: map[string]bool{}}
+	a.r = w.newReader("agents", store.Nodes, store.Pods)
 	a.r.wants = func(c store.Change) bool {
-		p, _ := c.Object().(*corev1.Pod)
-		return p.Spec.NodeName != ""
+		p, isPod := c.Object().(*corev1.Pod)
+		return !isPod || p.Spec.NodeName != ""
 	}
 	a.r.see = func(c store.Change) {
-		p, _ := c.Object().(*corev1.Pod)
-		a.changed(p, c.New == nil)
+		switch o := c.Object().(type) {
+		case *corev1.Pod:
+			a.changed(o, c.New == nil)
+		case *corev1.Node:
+			if c.New != nil {
+				a.seen(o)
+			}
+		}
 	}
-	a.r.replace = func(_ store.Kind, list []store.Object) {
+	a.r.replace = func(k store.Kind, list []store.Object) {
+		if k == store.Nodes {
+			for _, o := range list {
+				if n, ok := o.(*corev1.Node); ok {
+					a.seen(n)
+				}
+			}
+			return
+		}
 		there := map[types.UID]bool{}
 		for _, o := range list {
 			if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
@@ -72,6 +88,10 @@ func newAgents(w *World) *agents {
 func (w *World) KillAgent(node string) {
 	a := w.agents
 	a.down[node] = true
+	if _, dead := a.died[node]; !dead {
+		a.died[node] = w.now
+	}
+	w.nodelife.steps.poke(0)
 	for _, uid := range sortedKeys(a.pods) {
 		if a.pods[uid].object.Spec.NodeName == node {
 			delete(a.pods, uid)
@@ -86,6 +106,8 @@ func (w *World) StartAgent(node string) {
 		return
 	}
 	delete(a.down, node)
+	delete(a.died, node)
+	a.post(node, w.o.Latency)
 	w.after(w.o.Latency, func() {
 		for _, o := range slices.Clone(w.api.List(store.Pods)) {
 			if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName == node {

@@ -54,8 +54,7 @@ type audit struct {
 	open    map[string]map[*request]string // binds that may still be granted: pod uid to node
 	rooms   map[string]*room               // by node
 	ledgers map[string]*ledger             // by budget
-	cover   *coverage
-	granted int // displacements that budgets paid for
+	granted int                            // displacements that budgets paid for
 	records records
 
 	compared time.Time // when the view was last compared with the store
@@ -67,7 +66,7 @@ const comparing = 5 * time.Second
 
 func newAudit(w *World) *audit {
 	return &audit{w: w, made: map[types.UID]time.Time{}, labelled: map[types.UID]time.Time{}, preemptors: map[string]bool{}, open: map[string]map[*request]string{},
-		rooms: map[string]*room{}, ledgers: map[string]*ledger{}, cover: newCoverage(),
+		rooms: map[string]*room{}, ledgers: map[string]*ledger{},
 		records: records{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
 }
 

@@ -28,7 +28,6 @@ func (a *audit) settleLedgers(c store.Change) {
 	switch c.Kind {
 	case store.Budgets:
 		key := keyOf(c.Object())
-		a.cover.take(c.Kind, key, c.New)
 		old, _ := c.Old.(*policyv1.PodDisruptionBudget)
 		b, ok := c.New.(*policyv1.PodDisruptionBudget)
 		if !ok {
@@ -39,8 +38,8 @@ func (a *audit) settleLedgers(c store.Change) {
 	case store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		p, _ := c.New.(*corev1.Pod)
-		for _, key := range a.cover.take(c.Kind, keyOf(c.Object()), c.New) {
-			budget := a.cover.budgets[key]
+		for _, key := range a.w.touched {
+			budget := a.w.cover.budgets[key]
 			o, _ := a.w.api.Get(store.Budgets, key)
 			b, ok := o.(*policyv1.PodDisruptionBudget)
 			if l := a.ledgers[key]; !ok || l == nil || !a.worse(b, budget, old, p) {
@@ -69,7 +68,7 @@ func (a *audit) worse(b *policyv1.PodDisruptionBudget, budget *covered, old, now
 
 // allows is how many pods may leave, in truth; negative when too few are there.
 func (a *audit) allows(key string, b *policyv1.PodDisruptionBudget) int32 {
-	c := a.w.facts(b, a.cover.members(key), a.w.api.Get).Count()
+	c := a.w.facts(b, a.w.cover.members(key), a.w.api.Get).Count()
 	if c.Failed() || c.ExpectedPods == 0 {
 		return 0
 	}
@@ -136,7 +135,7 @@ func (a *audit) booked(victim *corev1.Pod, by string) {
 	if !isReady(victim) {
 		return // it does not count for any
 	}
-	for _, key := range a.cover.of(victim) {
+	for _, key := range a.w.cover.of(victim) {
 		l := a.ledgers[key]
 		o, _ := a.w.api.Get(store.Budgets, key)
 		b, ok := o.(*policyv1.PodDisruptionBudget)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -71,9 +72,10 @@ func completePod(p *corev1.Pod) {
 	}
 }
 
-// Admit gives a pod the priority of its class, as the API server does when a pod is made,
-// and says of one with gates that it is held.
+// Admit gives a pod the priority of its class and tolerations of lost nodes, as the API
+// server does when a pod is made, and says of one with gates that it is held.
 func (w *World) Admit(p *corev1.Pod) {
+	tolerateLoss(&p.Spec)
 	if p.Spec.Priority == nil {
 		w.prioritise(p)
 	}
@@ -81,6 +83,21 @@ func (w *World) Admit(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
 			Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates",
 			LastTransitionTime: metav1.NewTime(w.now.Truncate(time.Second))}}
+	}
+}
+
+// lossTolerated is for how many seconds pods stay on lost nodes that do not say otherwise.
+const lossTolerated = int64(300)
+
+func tolerateLoss(s *corev1.PodSpec) {
+	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+		tolerates := func(t corev1.Toleration) bool {
+			return (t.Key == key || t.Key == "" && t.Operator == corev1.TolerationOpExists) && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
+		}
+		if !slices.ContainsFunc(s.Tolerations, tolerates) {
+			seconds := lossTolerated
+			s.Tolerations = append(slices.Clip(s.Tolerations), corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds})
+		}
 	}
 }
 

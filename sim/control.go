@@ -2,29 +2,34 @@ package sim
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/berthproject/berth/sim/store"
 )
 
 // watched are the actors that watch, with what.
-var watched = map[string][]store.Kind{
-	"scheduler": store.Kinds[:], "agents": {store.Pods}, "owners": {store.Pods},
-	"disruption": {store.Pods, store.Budgets}, "volumes": {store.Volumes, store.Claims},
-}
+var watched = sync.OnceValue(func() map[string][]store.Kind {
+	out := map[string][]store.Kind{}
+	for _, r := range New(Options{Profiles: nil}).readers {
+		out[r.name] = r.kinds
+	}
+	return out
+})
 
 // Readers are the names of the actors that watch.
-func Readers() []string { return sortedKeys(watched) }
+func Readers() []string { return sortedKeys(watched()) }
 
 // IsReader says whether there is an actor of that name that watches.
-func IsReader(name string) bool { return watched[name] != nil }
+func IsReader(name string) bool { return watched()[name] != nil }
 
 // Watches says whether an actor watches a kind.
-func Watches(name string, k store.Kind) bool { return slices.Contains(watched[name], k) }
+func Watches(name string, k store.Kind) bool { return slices.Contains(watched()[name], k) }
 
 // IsEffect says whether a word names an effect that can be spoilt; any does.
 func IsEffect(name string) bool {
-	return slices.Contains([]string{"any", "bind", "reject", "hold", "look", "preempt", "unnominate", "prepare"}, name)
+	return slices.Contains([]string{"any", "bind", "reject", "hold", "look", "preempt", "unnominate", "prepare",
+		"evict", "mark", "tell", "delete", "status", "reset"}, name)
 }
 
 func (w *World) reader(name string) *reader {

@@ -3,9 +3,12 @@ package sim
 import (
 	"time"
 
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/nodehealth"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/taints"
 )
 
 // Defaults are a default scheduler, requests of 2 ms, watches 2 ms behind, no faults,
@@ -17,6 +20,8 @@ func Defaults() (Options, error) {
 	}
 	return Options{
 		Machine: scheduling.DefaultConfig(), Profiles: []*placement.Profile{profile}, Ties: 1, Preemption: preemption.Defaults(),
-		Latency: time.Millisecond, Lag: 2 * time.Millisecond, Decisions: 64, Audit: true,
+		Taints: taints.Options{StartupGrace: time.Minute}, NodeHealth: nodehealth.Defaults(),
+		Evictions: budget.Evictions{Recount: true},
+		Latency:   time.Millisecond, Lag: 2 * time.Millisecond, Decisions: 64, Audit: true,
 	}, nil
 }

@@ -111,7 +111,7 @@ func (w *World) driveOut(d *displacement, by string) error {
 	if p == nil || p.UID != d.pod.UID {
 		return apierrors.NewNotFound(corev1.Resource("pods"), d.pod.Name)
 	}
-	again := p.DeletionTimestamp != nil
+	again := p.DeletionTimestamp != nil || finished(p) && !d.fails
 	if !again {
 		w.audit.leaves(p, d)
 	}

@@ -23,10 +23,8 @@ type disruption struct {
 	stale *loop // by pod
 }
 
-const (
-	recount     = 100 * time.Millisecond // changes so close together are counted once
-	targetStays = 2 * time.Minute        // a DisruptionTarget whose pod does not go
-)
+// recount is how close together changes are counted once.
+const recount = 100 * time.Millisecond
 
 func newDisruption(w *World) *disruption {
 	d := &disruption{client: w.newClient("disruption", store.Controllers, store.Deployments, store.ReplicaSets, store.StatefulSets, store.Budgets, store.Pods)}
@@ -118,7 +116,7 @@ func (w *World) facts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find 
 		if c := metav1.GetControllerOfNoCopy(p); c != nil && !finished(p) {
 			owned[string(c.UID)]++
 		}
-		f.Pods = append(f.Pods, w.model(p))
+		f.Pods = append(f.Pods, w.standing(p))
 	}
 	f.Scale = func(o model.Owner) budget.Scale { return scaleOf(b.Namespace, o, owned, find) }
 	return f
@@ -194,9 +192,18 @@ func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
 
 // target has a pod looked at again when its condition is too old.
 func (d *disruption) target(p *corev1.Pod) {
-	if c := disrupted(p); c != nil && p.DeletionTimestamp == nil && c.Reason != corev1.PodReasonTerminationByKubelet {
-		d.stale.add(keyOf(p), c.LastTransitionTime.Add(targetStays).Sub(d.w.now))
+	if left, ends := d.ends(p); ends {
+		d.stale.add(keyOf(p), left)
 	}
+}
+
+// ends says for how long yet a pod may say that it is to be displaced.
+func (d *disruption) ends(p *corev1.Pod) (time.Duration, bool) {
+	c := disrupted(p)
+	if c == nil {
+		return 0, false
+	}
+	return budget.MarkEnds(d.w.standing(p), c.LastTransitionTime.Time, d.w.now)
 }
 
 // reset takes back what was said of a pod that was not displaced after all.
@@ -206,12 +213,7 @@ func (d *disruption) reset(key string, done func(time.Duration, error)) {
 		done(0, nil)
 		return
 	}
-	c := disrupted(p)
-	if c == nil || p.DeletionTimestamp != nil || c.Reason == corev1.PodReasonTerminationByKubelet {
-		done(0, nil)
-		return
-	}
-	if left := c.LastTransitionTime.Add(targetStays).Sub(d.w.now); left > 0 {
+	if left, ends := d.ends(p); !ends || left > 0 {
 		done(left, nil)
 		return
 	}

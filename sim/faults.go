@@ -4,7 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/fnv"
+	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
@@ -84,6 +87,10 @@ func (w *World) Spoil(r Rule) { w.faults.rules = append(w.faults.rules, &r) }
 func (w *World) Calm() {
 	w.faults.off, w.faults.rules = true, nil
 	w.owners.off = true
+	w.agents.reports = map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}
+	for _, o := range slices.Clone(w.api.List(store.Nodes)) {
+		w.agents.post(o.GetName(), w.o.Latency)
+	}
 	for _, node := range sortedKeys(w.agents.down) {
 		w.StartAgent(node)
 	}

@@ -104,18 +104,27 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 
 // refund gives back what this decision took from the budgets before the one that refused.
 func (r *request) refund() {
-	for _, t := range r.taken {
-		_ = r.s.w.changeBudget(t.budget, func(b *policyv1.PodDisruptionBudget) error {
+	r.s.w.refund(r.taken)
+	r.taken = nil
+}
+
+// refund gives back what was taken from budgets.
+func (w *World) refund(list []taken) {
+	for _, t := range list {
+		_ = w.changeBudget(t.budget, func(b *policyv1.PodDisruptionBudget) error {
 			entries := maps.Clone(b.Status.DisruptedPods)
-			for _, name := range t.names {
+			given := int32(0)
+			for i, name := range t.names {
+				if _, there := entries[name]; there && int32(i) < t.paid {
+					given++
+				}
 				delete(entries, name)
 			}
 			b.Status.DisruptedPods = entries
-			b.Status.DisruptionsAllowed += t.paid
+			b.Status.DisruptionsAllowed += given
 			return nil
 		})
 	}
-	r.taken = nil
 }
 
 // taken is what a decision took from one budget.

@@ -4,15 +4,18 @@ import (
 	"container/heap"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/nodehealth"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/taints"
 	"github.com/berthproject/berth/internal/intake"
 	"github.com/berthproject/berth/sim/store"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Options of a World.
@@ -26,6 +29,14 @@ type Options struct {
 	Ties       uint64
 	ViewMemory int
 	Preemption preemption.Options
+	// Taints and NodeHealth are the policies of who drives pods off nodes.
+	Taints     taints.Options
+	NodeHealth nodehealth.Options
+	GC         GC
+	// Evictions are the rules of evictions by request. KeepFailedDebits leaves what an
+	// eviction took from budgets where it is when the pod does not go after all.
+	Evictions        budget.Evictions
+	KeepFailedDebits bool
 	// Latency is what a request takes to the API server, and its answer back.
 	Latency time.Duration
 	// Lag is what a watch is behind.
@@ -67,12 +78,18 @@ type World struct {
 	api        *store.Store
 	intake     *intake.Intake // of the actors
 	compiled   map[types.UID]*model.Pod
+	standings  map[types.UID]*model.Pod
+	cover      *coverage // as the store has it
+	touched    []string  // budgets that the last commit concerned
 	readers    []*reader
 	clients    []*client
 	faults     *faults
 	scheduler  *scheduler
 	agents     *agents
 	disruption *disruption
+	evictor    *evictor
+	nodelife   *nodelife
+	podgc      *podgc
 	owners     *owners
 	volumes    *volumes
 	audit      *audit
@@ -91,7 +108,7 @@ func New(o Options) *World {
 		o.Tell = func(Line) {}
 	}
 	o.Machine = o.Configured()
-	w := &World{o: o, now: o.Start, start: o.Start, intake: intake.New(), compiled: map[types.UID]*model.Pod{}}
+	w := &World{o: o, now: o.Start, start: o.Start, intake: intake.New(), compiled: map[types.UID]*model.Pod{}, standings: map[types.UID]*model.Pod{}, cover: newCoverage()}
 	w.api = store.New(func() time.Time { return w.now })
 	w.api.Hook = w.committed
 	w.faults = newFaults(w)
@@ -99,6 +116,9 @@ func New(o Options) *World {
 	w.scheduler = newScheduler(w)
 	w.agents = newAgents(w)
 	w.disruption = newDisruption(w)
+	w.evictor = newEvictor(w)
+	w.nodelife = newNodelife(w)
+	w.podgc = newPodGC(w)
 	w.owners = newOwners(w)
 	w.volumes = newVolumes(w)
 	return w
@@ -178,8 +198,10 @@ func (w *World) Violation() error {
 func (w *World) committed(c store.Change) {
 	if c.Kind == store.Pods && c.New == nil {
 		delete(w.compiled, c.Old.GetUID())
+		delete(w.standings, c.Old.GetUID())
 	}
 	w.count(c)
+	w.touched = w.cover.take(c.Kind, keyOf(c.Object()), c.New)
 	w.audit.committed(c)
 	for _, r := range w.readers {
 		r.committed(c)
@@ -220,5 +242,15 @@ func (w *World) model(p *corev1.Pod) *model.Pod {
 	}
 	m := w.intake.Pod(p)
 	w.compiled[p.UID] = m
+	return m
+}
+
+// standing is what budgets read of a pod, made once for each version of it.
+func (w *World) standing(p *corev1.Pod) *model.Pod {
+	if m := w.standings[p.UID]; m != nil && m.ResourceVersion == p.ResourceVersion {
+		return m
+	}
+	m := intake.Standing(p)
+	w.standings[p.UID] = m
 	return m
 }

@@ -188,7 +188,7 @@ func readUntil(p *parser, w *words) (err error) {
 }
 
 func readOption(p *parser, w *words) error {
-	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "rest")
+	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "keepdebits", "rest")
 	if err != nil {
 		return err
 	}
@@ -214,6 +214,9 @@ func readOption(p *parser, w *words) error {
 		q.LeftoverAfter = o.span("leftover", q.LeftoverAfter)
 		q.InitialBackoff, q.MaxBackoff = o.span("backoff", q.InitialBackoff), o.span("maxbackoff", q.MaxBackoff)
 		s.Machine.VictimsTimeout = o.span("victims", s.Machine.VictimsTimeout)
+		s.Evictions.RefuseSeveral = s.Evictions.RefuseSeveral || o.values["several"] == "refuse"
+		s.Evictions.Recount = s.Evictions.Recount && !o.has("norecount")
+		s.KeepFailedDebits = s.KeepFailedDebits || o.has("keepdebits")
 		s.Decisions = int(o.number("decisions", int64(s.Decisions), 1, 1_000_000))
 	}
 	var trial sim.Options

@@ -111,10 +111,13 @@ func taintOf(s string) (corev1.Taint, error) {
 }
 
 func readBudget(p *parser, w *words) error {
-	known := []string{"match=", "minAvailable=", "maxUnavailable=", "ns="}
+	known := []string{"match=", "minAvailable=", "maxUnavailable=", "always", "ns="}
 	return p.named(w, "budget", known, func(name string, o *options) store.Object {
 		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: o.labels("match")}
+		if always := policyv1.AlwaysAllow; o.has("always") {
+			b.Spec.UnhealthyPodEvictionPolicy = &always
+		}
 		amount := func(key string) *intstr.IntOrString {
 			if !o.has(key) {
 				return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/feed"
@@ -96,6 +97,10 @@ func readDelete(p *parser, w *words) error {
 // onNode has a node changed. A node that is not there is left alone: it may have been
 // deleted before.
 func (p *parser) onNode(w *words, what string, f func(*corev1.Node)) error {
+	return p.onNodeAt(w, what, func(n *corev1.Node, _ time.Time) { f(n) })
+}
+
+func (p *parser) onNodeAt(w *words, what string, f func(*corev1.Node, time.Time)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
@@ -103,7 +108,7 @@ func (p *parser) onNode(w *words, what string, f func(*corev1.Node)) error {
 	p.then(func(r *run) error {
 		return r.change(store.Nodes, name, what, func(o store.Object) {
 			if n, ok := o.(*corev1.Node); ok {
-				f(n)
+				f(n, r.w.Now())
 			}
 		})
 	})
@@ -118,7 +123,10 @@ func readTaint(p *parser, w *words) error {
 	if err != nil {
 		return fmt.Errorf("%s: want %w", w.list[1], err)
 	}
-	err = p.onNode(w, "is tainted with "+t.ToString(), func(n *corev1.Node) {
+	err = p.onNodeAt(w, "is tainted with "+t.ToString(), func(n *corev1.Node, now time.Time) {
+		at := metav1.NewTime(now)
+		t := t
+		t.TimeAdded = &at
 		n.Spec.Taints = append(slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(o corev1.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }), t)
 	})
 	_, _ = w.next()

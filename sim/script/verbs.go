@@ -3,6 +3,8 @@ package script
 import (
 	"slices"
 	"strings"
+
+	"github.com/berthproject/berth/sim"
 )
 
 // verb is the first word of a line.
@@ -19,7 +21,7 @@ func init() {
 	verbs = map[string]verb{
 		"node":          {"node NAME [cpu=4] [memory=8Gi] [pods=110] [storage=..] [res=nvidia.com/gpu=8] [labels=a=b,..] [taints=k=v:NoSchedule,..] [unschedulable]", readNode},
 		"pod":           {"pod NAME [cpu=] [memory=] [priority=] [labels=] ... (docs/simulate.md has all)", readPod},
-		"budget":        {"budget NAME match=a=b minAvailable=N|P% or maxUnavailable=N|P% [ns=]", readBudget},
+		"budget":        {"budget NAME match=a=b minAvailable=N|P% or maxUnavailable=N|P% [always] [ns=]", readBudget},
 		"priorityclass": {"priorityclass NAME value=N [never] [default]", readPriorityClass},
 		"namespace":     {"namespace NAME [labels=a=b]", readNamespace},
 		"service":       {"service NAME match=a=b [ns=]", readService},
@@ -35,20 +37,27 @@ func init() {
 		"label":         {"label node|pod|namespace NAME KEY=VALUE,..", readLabel},
 		"resize":        {"resize NODE [cpu=] [memory=] [pods=]", readResize},
 		"ungate":        {"ungate POD", readUngate},
+		"evict":         {"evict POD [by=NAME] [grace=30s] [uid=] [dry] (asks the API server once; the answer is in the timeline)", readEvict},
+		"drain":         {"drain NODE [by=NAME] (as kubectl drain does)", readDrain},
+		"status":        {"status BUDGET [allowed=N] [entries=N] [stale] (as a disruption controller that is wrong would leave it)", readStatus},
+		"condition":     {"condition NODE Ready=False (or MemoryPressure= DiskPressure= PIDPressure= NetworkUnavailable=; its agent reports it)", readCondition},
 		"bind":          {"bind POD NODE (as another scheduler would)", readBind},
-		"kill":          {"kill scheduler [for 1s] or kill agent NODE or kill disruption [for 1s]", readKill},
+		"kill":          {"kill ACTOR [for 1s] or kill agent NODE; ACTOR: " + actors(), readKill},
 		"start":         {"start agent NODE", readStart},
-		"lag":           {"lag scheduler|agents|disruption|owners|volumes DURATION", readLag},
-		"drop":          {"drop scheduler|agents|disruption|owners|volumes KIND for DURATION; KIND is a plural such as pods", readDrop},
-		"repeat":        {"repeat scheduler|agents|disruption|owners|volumes KIND (the next change comes twice)", readRepeat},
+		"lag":           {"lag ACTOR DURATION", readLag},
+		"drop":          {"drop ACTOR KIND for DURATION; KIND is a plural such as pods", readDrop},
+		"repeat":        {"repeat ACTOR KIND (the next change comes twice)", readRepeat},
 		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1]", readSpoil},
 		"calm":          {"calm (no faults from here on)", readCalm},
 		"move":          {"move POD NODE (what no API server does: to see an invariant fail)", readMove},
-		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [rest]", readOption},
+		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [keepdebits] [rest]", readOption},
 		"until":         {"until DURATION", readUntil},
 		"expect":        {expectUsage, readExpect},
 	}
 }
+
+// actors are the names of those that watch.
+func actors() string { return strings.Join(sim.Readers(), ", ") }
 
 func verbList() string {
 	var names []string

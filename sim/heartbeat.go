@@ -1,0 +1,120 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// heartbeats are what the agents say of their nodes: that they live, and their conditions.
+type heartbeats struct {
+	w       *World
+	died    map[string]time.Time // when an agent was killed
+	reports map[string]map[corev1.NodeConditionType]corev1.ConditionStatus
+	posting map[string]bool
+}
+
+// posted is how often an agent looks whether its node's status says what it should.
+const posted = 10 * time.Second
+
+// renewed is when the Lease of a node was renewed last.
+func (h *heartbeats) renewed(node string) time.Time {
+	at := h.w.now
+	if died, dead := h.died[node]; dead {
+		at = died
+	}
+	return at.Truncate(lease)
+}
+
+// Report has a node's agent report a condition from now on.
+func (w *World) Report(node string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
+	h := &w.agents.heartbeats
+	if h.reports[node] == nil {
+		h.reports[node] = map[corev1.NodeConditionType]corev1.ConditionStatus{}
+	}
+	h.reports[node][kind] = status
+	h.post(node, w.o.Latency)
+}
+
+// says is what the agent of a node has to say of a condition; empty: nothing.
+func (h *heartbeats) says(node string, kind corev1.NodeConditionType) corev1.ConditionStatus {
+	switch s := h.reports[node][kind]; {
+	case s != "":
+		return s
+	case kind == corev1.NodeReady:
+		return corev1.ConditionTrue
+	default:
+		return ""
+	}
+}
+
+// kinds are the conditions that there is something to say of.
+var kinds = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable}
+
+// behind says whether a node's status is not what its agent says.
+func (h *heartbeats) behind(n *corev1.Node) bool {
+	for _, kind := range kinds {
+		if s := h.says(n.Name, kind); s != "" && statusOfNode(n, kind) != s {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Status == corev1.ConditionUnknown })
+}
+
+func statusOfNode(n *corev1.Node, kind corev1.NodeConditionType) corev1.ConditionStatus {
+	for i := range n.Status.Conditions {
+		if c := &n.Status.Conditions[i]; c.Type == kind {
+			return c.Status
+		}
+	}
+	return ""
+}
+
+// seen has an agent correct its node's status where it is wrong.
+func (h *heartbeats) seen(n *corev1.Node) {
+	if h.behind(n) {
+		h.post(n.Name, posted)
+	}
+}
+
+// post writes a node's status after d, unless its agent is dead then.
+func (h *heartbeats) post(node string, d time.Duration) {
+	if h.posting[node] && d > h.w.o.Latency {
+		return
+	}
+	h.posting[node] = true
+	h.w.after(d, func() {
+		h.posting[node] = false
+		if _, dead := h.died[node]; dead {
+			return
+		}
+		_ = h.w.api.Change(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
+			n, ok := o.(*corev1.Node)
+			if !ok || !h.behind(n) {
+				return store.ErrNothing
+			}
+			h.write(n)
+			return nil
+		})
+	})
+}
+
+func (h *heartbeats) write(n *corev1.Node) {
+	conditions := slices.Clone(n.Status.Conditions)
+	now := metav1.NewTime(h.w.now)
+	for _, kind := range kinds {
+		s, is := h.says(n.Name, kind), statusOfNode(n, kind)
+		if s == "" && is == corev1.ConditionUnknown {
+			s = corev1.ConditionFalse
+		}
+		if s != "" && s != is {
+			conditions = setCondition(conditions, corev1.NodeCondition{Type: kind, Status: s, Reason: "Reported", LastHeartbeatTime: now, LastTransitionTime: now})
+			h.w.tell("agent", "condition", n.Name, "node "+n.Name+" has "+string(kind)+"="+string(s))
+		}
+	}
+	n.Status.Conditions = conditions
+}

@@ -1,0 +1,127 @@
+package script
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+func readEvict(p *parser, w *words) error {
+	name, err := w.name("the pod")
+	if err != nil {
+		return err
+	}
+	names, err := expand(name)
+	if err != nil {
+		return err
+	}
+	o, err := w.options("grace=", "by=", "uid=", "dry")
+	if err != nil {
+		return err
+	}
+	e := sim.Eviction{By: o.values["by"], UID: o.values["uid"], Dry: o.has("dry")}
+	if o.has("grace") {
+		g := int64(o.span("grace", 0) / time.Second)
+		e.Grace = &g
+	}
+	p.then(func(r *run) error {
+		for _, n := range names {
+			e := e
+			e.Pod = key(store.Pods, n)
+			r.w.Evict(e, func(a sim.Answer) {
+				r.w.Say("scenario", "answer", e.Pod, fmt.Sprintf("evicting %s is answered %s", e.Pod, a))
+			})
+		}
+		return nil
+	})
+	return o.err
+}
+
+func readDrain(p *parser, w *words) error {
+	node, err := w.name("the node")
+	if err != nil {
+		return err
+	}
+	o, err := w.options("by=")
+	if err != nil {
+		return err
+	}
+	by := o.values["by"]
+	if by == "" {
+		by = "kubectl"
+	}
+	p.then(func(r *run) error {
+		r.say("node " + node + " is to be drained by " + by)
+		r.w.Drain(node, by)
+		return nil
+	})
+	return nil
+}
+
+// readStatus writes what is left of a disruption controller that is wrong, or behind.
+func readStatus(p *parser, w *words) error {
+	name, err := w.name("the budget")
+	if err != nil {
+		return err
+	}
+	o, err := w.options("allowed=", "entries=", "stale")
+	if err != nil {
+		return err
+	}
+	allowed, entries := o.number("allowed", 0, -1000, 1<<31-1), o.number("entries", 0, 0, 100_000)
+	p.then(func(r *run) error {
+		return r.change(store.Budgets, key(store.Budgets, name), "has another status", func(obj store.Object) {
+			b, ok := obj.(*policyv1.PodDisruptionBudget)
+			if !ok {
+				return
+			}
+			if o.has("allowed") {
+				b.Status.DisruptionsAllowed = int32(allowed)
+			}
+			if o.has("stale") {
+				b.Generation++
+			}
+			if o.has("entries") {
+				b.Status.DisruptedPods = map[string]metav1.Time{}
+				for i := range entries {
+					b.Status.DisruptedPods[fmt.Sprintf("nobody%d", i)] = metav1.NewTime(r.w.Now())
+				}
+			}
+		})
+	})
+	return o.err
+}
+
+// readCondition has a node report a condition from now on.
+func readCondition(p *parser, w *words) error {
+	node, err := w.name("the node")
+	if err != nil {
+		return err
+	}
+	o, err := w.options("Ready=", "MemoryPressure=", "DiskPressure=", "PIDPressure=", "NetworkUnavailable=")
+	if err != nil {
+		return err
+	}
+	for kind, status := range o.values {
+		if status != "True" && status != "False" {
+			o.fail(kind, "True or False")
+		}
+	}
+	p.then(func(r *run) error {
+		for _, kind := range o.known {
+			kind = kind[:len(kind)-1]
+			if o.has(kind) {
+				r.say("node " + node + " reports " + kind + "=" + o.values[kind])
+				r.w.Report(node, corev1.NodeConditionType(kind), corev1.ConditionStatus(o.values[kind]))
+			}
+		}
+		return nil
+	})
+	return o.err
+}
