@@ -79,7 +79,9 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 	if err != nil {
 		return err
 	}
-	d.Tell(ctx, r)
+	if err := d.Tell(ctx, r); err != nil {
+		return err
+	}
 	if wrote {
 		x.ResourceVersion = ""
 	}
@@ -90,6 +92,11 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 func (x *Displacement) record() *displace.Record {
 	return &displace.Record{Cause: x.Cause, Victim: subject(x.Pod), Node: x.Pod.Spec.NodeName, By: x.By, Opening: x.Opening,
 		Rule: x.Rule, Grace: x.Grace, Entries: x.Entries}
+}
+
+// RecordOf is the record of a pod that was displaced, as far as the pod and the cause tell.
+func RecordOf(p *corev1.Pod, c displace.Cause, at time.Time, writer string) *journal.Displacement {
+	return journal.Of((&Displacement{Pod: p, Cause: c}).record(), at, writer)
 }
 
 // subject is what a record says of a pod.

@@ -33,23 +33,33 @@ func RecordName(name, uid string) string {
 
 // Tell writes the event about a displacement, which carries its record, and the line of the
 // journal. The event is there at most once, however often it is written and by however many
-// processes: its name follows from the pod. What cannot be written stops nothing.
-func (d *Displacer) Tell(ctx context.Context, r *displace.Record) {
-	if err := d.tell(ctx, r); err != nil && d.Lost != nil {
-		d.Lost("event", err)
+// processes: its name follows from the pod. What the server will never take is told to Lost
+// and stops nothing; after any other error it is to be tried again, lest the pod goes without a record.
+func (d *Displacer) Tell(ctx context.Context, r *displace.Record) error {
+	err := d.tell(ctx, r)
+	if err != nil && certain(err) && !apierrors.IsTooManyRequests(err) {
+		d.lost("event", err)
+		return nil
+	}
+	return err
+}
+
+func (d *Displacer) lost(what string, err error) {
+	if err != nil && d.Lost != nil {
+		d.Lost(what, err)
 	}
 }
 
-// tell returns the error of the event; that of the journal is told of here.
+// tell returns the error of the event; that of the journal is told to Lost.
 func (d *Displacer) tell(ctx context.Context, r *displace.Record) error {
 	rec := journal.Of(r, d.Now(), d.component(r))
 	reason, action := r.Cause.Event()
 	created, err := d.Event(ctx, rec, r.For, reason, action, r.Note())
-	if !created && err == nil {
-		return nil // it was told before
-	}
-	if jerr := d.Journal.Append(rec); jerr != nil && d.Lost != nil {
-		d.Lost("journal", jerr)
+	switch {
+	case err != nil && !certain(err):
+		return err // it is told again
+	case err != nil || created:
+		d.lost("journal", d.Journal.Append(rec))
 	}
 	return err
 }
@@ -97,17 +107,17 @@ func (d *Displacer) Event(ctx context.Context, rec *journal.Displacement, relate
 
 // Rewrite puts a record in place of the one that an event carries, unless the event has changed.
 // What else an event says cannot be changed.
-func (d *Displacer) Rewrite(ctx context.Context, e *eventsv1.Event, rec *journal.Displacement) error {
+func (d *Displacer) Rewrite(ctx context.Context, e metav1.Object, rec *journal.Displacement) error {
 	text, err := rec.JSON()
 	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": e.ResourceVersion,
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": e.GetResourceVersion(),
 		"annotations": map[string]string{journal.Annotation: text}, "labels": map[string]string{journal.Label: rec.Cause}}})
 	if err != nil {
 		return err
 	}
-	_, err = d.Client.EventsV1().Events(e.Namespace).Patch(ctx, e.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = d.Client.EventsV1().Events(e.GetNamespace()).Patch(ctx, e.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 

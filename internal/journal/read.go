@@ -55,6 +55,14 @@ func readFile(path string) (out []*Displacement, faults []error, err error) {
 	}
 }
 
+// Read reads what the journal's directory has, of all its writers. Of a nil Journal that is nothing.
+func (j *Journal) Read() (records []*Displacement, faults []error, err error) {
+	if j == nil {
+		return nil, nil, nil
+	}
+	return Read(j.dir)
+}
+
 // Merge makes one record a pod of all that there are about it, in whatever order, the newest first.
 func Merge(records []*Displacement) []*Displacement {
 	byPod := map[string]*Displacement{}
@@ -103,14 +111,28 @@ func (d *Displacement) merge(o *Displacement) {
 }
 
 // fuller says whether it knows more than another one.
-func (r *Replacement) fuller(o *Replacement) bool {
-	count := func(r *Replacement) (n int) {
-		for _, known := range []bool{r.Node != "", r.Scheduled != nil, r.Ready != nil} {
-			if known {
-				n++
-			}
+func (r *Replacement) fuller(o *Replacement) bool { return r.weight() > o.weight() }
+
+func (r *Replacement) weight() (n int) {
+	for _, known := range []bool{r.Node != "", r.Scheduled != nil, r.Ready != nil} {
+		if known {
+			n++
 		}
-		return n
 	}
-	return count(r) > count(o)
+	return n
+}
+
+// Weight grows with what a record knows, from 1. Of two records of one pod the lighter one adds nothing.
+func (d *Displacement) Weight() int {
+	n := 1
+	if !d.Afterwards {
+		n += 16
+	}
+	if d.Gone != nil {
+		n += 8
+	}
+	if d.Replacement != nil {
+		n += 1 + d.Replacement.weight()
+	}
+	return n
 }

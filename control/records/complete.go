@@ -1,0 +1,131 @@
+package records
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// done says whether there is nothing to wait for any more.
+func done(d *journal.Displacement, now time.Time) bool {
+	came := d.Owner == nil || d.Replacement != nil && d.Replacement.Ready != nil
+	return d.Gone != nil && came || now.Sub(d.Time) > openFor
+}
+
+// complete brings the records of an owner up to what is known of its pods.
+func (k *keeper) complete(ctx context.Context, of owner) (time.Duration, error) {
+	found, err := k.records.ByIndex(byOwner, of.namespace+"/"+of.uid)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	all, err := k.pods.Pods(of.namespace).List(labels.Everything())
+	if err != nil {
+		return 0, err
+	}
+	live, mine := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+	var came []displace.Came
+	for _, p := range all {
+		live[string(p.UID)] = p
+		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == of.uid {
+			mine[string(p.UID)] = p
+			came = append(came, displace.Came{UID: string(p.UID), Name: p.Name, Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time})
+		}
+	}
+	var left []displace.Left
+	kind := ""
+	for _, o := range found {
+		rec := o.(*entry).rec
+		l := displace.Left{UID: rec.Pod.UID, Name: rec.Pod.Name, Node: rec.Node, At: rec.Time}
+		if rec.Replacement != nil {
+			l.Replacement = rec.Replacement.UID
+		}
+		if rec.Owner != nil {
+			kind = rec.Owner.Kind
+		}
+		left = append(left, l)
+	}
+	replacements := displace.Replacements(kind, left, came)
+	for _, o := range found {
+		e := o.(*entry)
+		if done(e.rec, k.now()) {
+			continue
+		}
+		next := *e.rec
+		if p := live[e.rec.Pod.UID]; next.Gone == nil && (p == nil || ended(p)) {
+			at := k.now().UTC().Truncate(time.Second)
+			next.Gone = &at
+		}
+		if p := mine[replacements[e.rec.Pod.UID]]; p != nil {
+			next.Replacement = replacement(p, next.Replacement)
+		}
+		if reflect.DeepEqual(&next, e.rec) {
+			continue
+		}
+		if err := k.door.Rewrite(ctx, e, &next); err != nil && !apierrors.IsNotFound(err) {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+func ended(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
+// replacement is what a pod that came for another tells of itself, over what was known.
+func replacement(p *corev1.Pod, known *journal.Replacement) *journal.Replacement {
+	out := journal.Replacement{}
+	if known != nil {
+		out = *known
+	}
+	out.Name, out.UID = p.Name, string(p.UID)
+	created := p.CreationTimestamp.UTC()
+	out.Created = &created
+	if p.Spec.NodeName != "" {
+		out.Node = p.Spec.NodeName
+	}
+	for _, t := range []struct {
+		condition corev1.PodConditionType
+		to        **time.Time
+	}{{corev1.PodScheduled, &out.Scheduled}, {corev1.PodReady, &out.Ready}} {
+		if c := condition(p, t.condition); *t.to == nil && c != nil && c.Status == corev1.ConditionTrue {
+			at := c.LastTransitionTime.UTC()
+			*t.to = &at
+		}
+	}
+	return &out
+}
+
+// keep has the journal know what a record knows.
+func (k *keeper) keep(_ context.Context, key string) (time.Duration, error) {
+	o, there, err := k.records.GetByKey(key)
+	if err != nil || !there || k.o.Journal == nil {
+		return 0, err
+	}
+	return 0, k.write(o.(*entry).rec)
+}
+
+// write appends a record to the journal unless that knows as much.
+func (k *keeper) write(rec *journal.Displacement) error {
+	k.mu.Lock()
+	knows := k.known[rec.Pod.UID]
+	k.mu.Unlock()
+	if knows >= rec.Weight() {
+		return nil
+	}
+	if err := k.o.Journal.Append(rec); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	k.known[rec.Pod.UID] = max(rec.Weight(), k.known[rec.Pod.UID])
+	k.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,220 @@
+package records
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// shelf has Holds in memory.
+type shelf struct {
+	holds  map[string]*v1alpha1.Hold
+	absent bool // the kind is not served
+}
+
+var notFound = apierrors.NewNotFound(schema.GroupResource{Group: "berth.dev", Resource: "holds"}, "h")
+
+func (s *shelf) Served() (bool, error) { return !s.absent, nil }
+
+func (s *shelf) List(context.Context) (out []v1alpha1.Hold, err error) {
+	for _, h := range s.holds {
+		out = append(out, *h)
+	}
+	return out, nil
+}
+
+func (s *shelf) Get(_ context.Context, namespace, name string) (*v1alpha1.Hold, error) {
+	if h := s.holds[namespace+"/"+name]; h != nil {
+		return h.DeepCopy(), nil
+	}
+	return nil, notFound
+}
+
+func (s *shelf) Create(_ context.Context, h *v1alpha1.Hold) error { return s.Update(nil, h) }
+
+func (s *shelf) Update(_ context.Context, h *v1alpha1.Hold) error {
+	s.holds[h.Namespace+"/"+h.Name] = h.DeepCopy()
+	return nil
+}
+
+func (s *shelf) Delete(_ context.Context, h *v1alpha1.Hold) error {
+	delete(s.holds, h.Namespace+"/"+h.Name)
+	return nil
+}
+
+// one is the only Hold; nil when there is none.
+func (s *shelf) one() *v1alpha1.Hold {
+	for _, h := range s.holds {
+		return h
+	}
+	return nil
+}
+
+// bench is a loop whose clock stands, with one node.
+type bench struct {
+	*keeper
+	*shelf
+	t     *testing.T
+	at    time.Time
+	node  *corev1.Node
+	nodes cache.Indexer
+}
+
+var here = place{"ns", "rs", "n1"}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t, at: time.Unix(1e6, 0), shelf: &shelf{holds: map[string]*v1alpha1.Hold{}}, nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)}
+	b.keeper = newKeeper(Options{Log: klog.Background(), Backoff: displace.Backoff{First: 10 * time.Second, Most: 10 * time.Minute}})
+	b.keeper.now = func() time.Time { return b.at }
+	b.keeper.holds, b.keeper.records, b.keeper.nodes = b.shelf, cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers), corelisters.NewNodeLister(b.nodes)
+	b.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	b.see(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
+	return b
+}
+
+// see changes the node.
+func (b *bench) see(change func(*corev1.Node)) {
+	b.node = b.node.DeepCopy()
+	change(b.node)
+	_ = b.nodes.Update(b.node)
+	b.seeNode(nil, b.node)
+}
+
+// thrown has a pod thrown out that was made at some time.
+func (b *bench) thrown(c displace.Cause, uid string, created time.Time) {
+	e := &entry{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: uid}, rec: &journal.Displacement{Time: b.at, Cause: c.String(), Node: "n1",
+		Pod: journal.Pod{Namespace: "ns", Name: uid, UID: uid, Created: &created}, Owner: &journal.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs"}}}
+	_ = b.keeper.records.Add(e)
+	b.recorded(nil, e)
+	b.step()
+}
+
+func (b *bench) step() time.Duration {
+	b.t.Helper()
+	again, err := b.avoid(b.t.Context(), here)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return again
+}
+
+func TestHoldGrowsAndEnds(t *testing.T) {
+	b := newBench(t)
+	b.thrown(displace.Taint, "a", b.at.Add(-time.Hour))
+	b.thrown(displace.Taint, "b", b.at.Add(-time.Hour))
+	h := b.one()
+	if h == nil || h.Spec.Count != 1 || h.Spec.Cause != "Taint" || !h.Spec.Until.Time.Equal(b.at.Add(10*time.Second)) || h.Spec.Owner.Kind != "ReplicaSet" {
+		t.Fatalf("hold %+v", h)
+	}
+	b.at = b.at.Add(11 * time.Second)
+	b.step()
+	if b.one() != nil {
+		t.Fatal("it is there after its time")
+	}
+	b.thrown(displace.Taint, "c", b.at)
+	if h := b.one(); h == nil || h.Spec.Count != 2 || h.Spec.Until.Sub(b.at) != 20*time.Second {
+		t.Fatalf("hold %+v", h)
+	}
+	b.see(func(n *corev1.Node) { n.Spec.Taints = nil })
+	b.step()
+	if b.one() != nil {
+		t.Fatal("it outlasts the taint")
+	}
+	b.see(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
+	if again := b.step(); b.one() == nil || again <= 0 {
+		t.Fatal("the taint is back within the time, and the hold is not")
+	}
+	_ = b.nodes.Delete(b.node)
+	b.step()
+	if b.one() != nil {
+		t.Fatal("it outlasts the node")
+	}
+}
+
+func TestHoldOfPressureEndsWhenTheNodeSaysSo(t *testing.T) {
+	b := newBench(t)
+	condition := func(s corev1.ConditionStatus, told time.Time) {
+		b.see(func(n *corev1.Node) {
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: s, LastHeartbeatTime: metav1.NewTime(told)}}
+		})
+		b.step()
+	}
+	condition(corev1.ConditionFalse, b.at.Add(-time.Second))
+	b.thrown(displace.Pressure, "a", b.at.Add(-time.Hour))
+	if b.one() == nil {
+		t.Fatal("what the node said before the eviction ends the hold")
+	}
+	condition(corev1.ConditionTrue, b.at.Add(time.Second))
+	if b.one() == nil {
+		t.Fatal("no hold under pressure")
+	}
+	condition(corev1.ConditionFalse, b.at.Add(2*time.Second))
+	if b.one() != nil {
+		t.Fatal("it outlasts the pressure")
+	}
+}
+
+func TestNoHoldsWhereTheyAreNotServedOrNotWanted(t *testing.T) {
+	b := newBench(t)
+	b.absent = true
+	b.thrown(displace.Taint, "a", b.at)
+	if b.one() != nil {
+		t.Error("a hold where there are none")
+	}
+	b.absent = false
+	b.thrown(displace.API, "b", b.at)
+	if h := b.one(); h == nil || h.Spec.Victim.Name != "a" {
+		t.Errorf("an eviction that was asked for makes the hold %+v", h)
+	}
+	b.o.Backoff.First = 0
+	b.step()
+	if b.one() != nil {
+		t.Error("a hold although none are to be made")
+	}
+}
+
+func TestSweepDeletesWhatIsOver(t *testing.T) {
+	b := newBench(t)
+	for name, spec := range map[string]v1alpha1.HoldSpec{
+		"over":     {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at)},
+		"running":  {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at.Add(time.Minute))},
+		"anothers": {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(time.Minute))},
+	} {
+		b.shelf.holds["ns/"+name] = &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec}
+	}
+	b.sweep(t.Context())
+	if len(b.shelf.holds) != 2 || b.shelf.holds["ns/over"] != nil {
+		t.Errorf("holds %v", b.shelf.holds)
+	}
+}
+
+// A copy that starts anew, when the events are gone, leaves the holds of another one until their time or cause is over.
+func TestHoldWithoutRecords(t *testing.T) {
+	b := newBench(t)
+	b.thrown(displace.Taint, "a", b.at)
+	other := newBench(t)
+	other.shelf = b.shelf
+	other.keeper.holds = b.shelf
+	other.sweep(t.Context())
+	other.step()
+	if other.one() == nil {
+		t.Fatal("it was deleted before its time")
+	}
+	other.see(func(n *corev1.Node) { n.Spec.Taints = nil })
+	other.step()
+	if other.one() != nil {
+		t.Error("it outlasts the taint")
+	}
+}

@@ -1,0 +1,99 @@
+package records
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/berthproject/berth/engine/displace"
+)
+
+// sweeps looks through all Holds now and then, while they are served.
+func (k *keeper) sweeps(ctx context.Context) {
+	said := false
+	for {
+		served, err := k.holds.Served()
+		switch {
+		case err == nil && served:
+			k.sweep(ctx)
+		case err == nil && !said:
+			said = true
+			k.o.Log.Info("No holds: the API does not serve them (kubectl apply -f deploy/hold-crd.yaml would change that)")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(sweepEvery):
+		}
+	}
+}
+
+// sweep deletes Holds whose time is over, and looks at those that this loop made: it may have
+// been another copy of it.
+func (k *keeper) sweep(ctx context.Context) {
+	list, err := k.holds.List(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			k.o.Log.Error(err, "Listing holds failed; trying again")
+		}
+		return
+	}
+	for i := range list {
+		h := &list[i]
+		switch {
+		case !h.Spec.Until.After(k.now()):
+			if err := k.holds.Delete(ctx, h); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+				k.o.Log.Error(err, "Deleting a hold that is over failed; trying again", "hold", h.Namespace+"/"+h.Name)
+			}
+		case ours(h):
+			k.toAvoid(place{h.Namespace, string(h.Spec.Owner.UID), h.Spec.Node})
+		}
+	}
+}
+
+// seeNode takes in that a node came, changed or went.
+func (k *keeper) seeNode(old, now *corev1.Node) {
+	n := now
+	if n == nil {
+		n = old
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for p := range k.places[n.Name] {
+		k.avoids.Add(p)
+	}
+}
+
+// over says whether a cause has ended since it threw pods out of a node, as far as the node's object tells.
+func over(c displace.Cause, since time.Time, n *corev1.Node) bool {
+	switch c {
+	case displace.Taint:
+		for i := range n.Spec.Taints {
+			if n.Spec.Taints[i].Effect == corev1.TaintEffectNoExecute {
+				return false
+			}
+		}
+		return true
+	case displace.Pressure:
+		told := false
+		for i := range n.Status.Conditions {
+			switch c := &n.Status.Conditions[i]; c.Type {
+			case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure:
+				if c.Status == corev1.ConditionTrue {
+					return false
+				}
+				told = told || c.LastHeartbeatTime.After(since)
+			}
+		}
+		return told
+	case displace.Shutdown:
+		for i := range n.Status.Conditions {
+			if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+				return c.Status == corev1.ConditionTrue && c.LastTransitionTime.After(since)
+			}
+		}
+	}
+	return false // only time tells
+}

@@ -1,0 +1,162 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	ktesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// world is an API whose requests fail now and then, and copies of the loop, each of which knows what it
+// knew when it last looked.
+type world struct {
+	t      *testing.T
+	rng    *rand.Rand
+	client *fake.Clientset
+	now    time.Time
+	faults bool
+	made   int
+	copies []*copied
+	why    map[string]displace.Cause // by uid, of pods that were displaced
+	own    map[string]bool           // through Berth's door
+}
+
+// copied is one copy of the loop.
+type copied struct {
+	*keeper
+	dir    string
+	events cache.Indexer
+	pods   cache.Indexer
+}
+
+var errFault = apierrors.NewInternalError(errors.New("fault"))
+
+func newWorld(t *testing.T, seed uint64, copies int) *world {
+	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 1)), client: fake.NewClientset(), now: time.Unix(1e6, 0),
+		why: map[string]displace.Cause{}, own: map[string]bool{}}
+	w.client.PrependReactor("*", "*", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if w.faults && a.GetVerb() != "list" && w.rng.IntN(5) == 0 {
+			return true, nil, errFault
+		}
+		return false, nil, nil
+	})
+	for range copies {
+		w.copies = append(w.copies, w.start(t.TempDir()))
+	}
+	return w
+}
+
+// start starts a copy that knows nothing but its journal.
+func (w *world) start(dir string) *copied {
+	j, err := journal.Open(dir, journal.Options{Writer: "test"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = j.Close() })
+	k := newKeeper(Options{Client: w.client, Journal: j, Log: klog.Background(), Backoff: displace.Backoff{First: 10 * time.Second, Most: 10 * time.Minute}})
+	k.now = func() time.Time { return w.now }
+	if err := k.remember(); err != nil {
+		w.t.Fatal(err)
+	}
+	c := &copied{keeper: k, dir: dir, events: cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers),
+		pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
+	nodes := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
+	k.records, k.pods, k.nodes = c.events, corelisters.NewPodLister(c.pods), corelisters.NewNodeLister(nodes)
+	return c
+}
+
+// look has a copy see all pods, or all events, as they are.
+func (w *world) look(c *copied, pods bool) {
+	seen := map[string]any{}
+	if pods {
+		list, _ := w.client.CoreV1().Pods("").List(w.t.Context(), metav1.ListOptions{})
+		for i := range list.Items {
+			seen[list.Items[i].Namespace+"/"+list.Items[i].Name] = &list.Items[i]
+		}
+		news(c.pods, seen, c.seePod)
+		return
+	}
+	list, _ := w.client.EventsV1().Events("").List(w.t.Context(), metav1.ListOptions{})
+	for i := range list.Items {
+		if e, _ := slim(&list.Items[i]); list.Items[i].Labels[journal.Label] != "" {
+			seen[list.Items[i].Namespace+"/"+list.Items[i].Name] = e
+		}
+	}
+	news(c.events, seen, c.recorded)
+}
+
+// news brings an indexer up to what was seen, and tells of the differences.
+func news[T any](into cache.Indexer, seen map[string]any, tell func(old, now *T)) {
+	for _, key := range slices.Sorted(slices.Values(into.ListKeys())) {
+		if old, _, _ := into.GetByKey(key); seen[key] == nil {
+			_ = into.Delete(old)
+			tell(old.(*T), nil)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
+		old, there, _ := into.GetByKey(key)
+		_ = into.Update(seen[key])
+		if there {
+			tell(old.(*T), seen[key].(*T))
+		} else {
+			tell(nil, seen[key].(*T))
+		}
+	}
+}
+
+// work has a copy do what there is to do, as far as it knows.
+func (w *world) work(c *copied) {
+	for _, uid := range slices.Sorted(maps.Keys(c.pending)) {
+		_, _ = c.tell(w.t.Context(), uid)
+	}
+	for _, of := range slices.SortedFunc(maps.Keys(c.open), func(a, b owner) int { return len(a.uid) - len(b.uid) }) {
+		_, _ = c.complete(w.t.Context(), of)
+	}
+	for _, key := range c.events.ListKeys() {
+		_, _ = c.keep(w.t.Context(), key)
+	}
+}
+
+// replica makes a pod of the one owner.
+func (w *world) replica() {
+	w.made++
+	yes := true
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("p", w.made), UID: types.UID(fmt.Sprint("u", w.made)), CreationTimestamp: metav1.NewTime(w.now),
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: &yes}}},
+		Spec: corev1.PodSpec{NodeName: "n1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.now)},
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.now)}}}}
+	_ = w.client.Tracker().Add(p)
+}
+
+// recordsOf are the events that carry records, by the pod's uid.
+func (w *world) recordsOf() map[string][]*eventsv1.Event {
+	list, err := w.client.EventsV1().Events("").List(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := map[string][]*eventsv1.Event{}
+	for i := range list.Items {
+		e := &list.Items[i]
+		out[string(e.Regarding.UID)] = append(out[string(e.Regarding.UID)], e)
+	}
+	return out
+}
