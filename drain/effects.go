@@ -18,7 +18,6 @@ func (w *world) carry(e scheduling.Effect) {
 	case scheduling.Bind:
 		w.change(e.Pod.UID, func(p *model.Pod) { p.NodeName, p.Nominated, p.Unscheduled = e.Node, "", "" })
 	case scheduling.Reject:
-		w.why[e.Pod.UID] = e.Summary
 		w.change(e.Pod.UID, func(p *model.Pod) { p.Unscheduled = "Unschedulable" })
 	case scheduling.Hold:
 		w.change(e.Pod.UID, func(p *model.Pod) { p.Unscheduled = "SchedulingGated" })

@@ -77,9 +77,14 @@ func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
 		}
 		w.now = wake
 	}
-	r := &Result{Nodes: nodes, Rounds: m.Round()}
-	r.fill(m, w.view, o)
-	r.foretold(w, &c)
+	r := m.Result(w.view)
+	r.Explain(w.view, &c.Scheduler)
+	for _, p := range w.preempt {
+		r.Preempted = append(r.Preempted, Driven{Pod: p.Pod.Key(), Node: p.Pod.NodeName, By: p.By.Key()})
+	}
+	for i := range r.Pods {
+		r.Pods[i].Replacement = "" // it will have another name
+	}
 	return r, nil
 }
 

@@ -20,10 +20,11 @@ type Machine struct {
 
 	moves   []*Move // those evicted first, then the others in their order
 	byUID   map[string]*Move
-	round   int    // in which something was evicted
-	turn    int    // counts rounds, those without an eviction, too
-	books   *books // of the round; nil between rounds
-	evicted int    // in this round
+	round   int              // in which something was evicted
+	turn    int              // counts rounds, those without an eviction, too
+	books   *books           // of the round; nil between rounds
+	evicted int              // in this round
+	went    map[string]*Move // of each workload in this round, by owner
 	current *Move
 	sharp   bool // somebody tolerates the cordon: each pod's end may be noticed
 	began   bool
@@ -157,7 +158,7 @@ func (m *Machine) begin(now time.Time, v *View) (wake time.Time, ok bool) {
 		return wake, false
 	}
 	m.turn++
-	m.evicted, m.began = 0, true
+	m.evicted, m.began, m.went = 0, true, map[string]*Move{}
 	m.books = openBooks(v)
 	return time.Time{}, true
 }

@@ -90,19 +90,21 @@ func (r *Result) Count(o Outcome) (n int) {
 	return n
 }
 
-// fill reads the moves of a machine.
-func (r *Result) fill(m *Machine, v *View, o Options) {
+// Result is what the drain has come to so far.
+func (m *Machine) Result(v *View) *Result {
+	r := &Result{Nodes: m.nodes, Rounds: m.round}
 	for _, x := range m.Moves() {
 		r.Pods = append(r.Pods, podOf(x))
 	}
 	for _, n := range r.Nodes {
 		for _, p := range v.on(n) {
-			if why := o.stays(p); why != Touched {
+			if why := m.o.stays(p); why != Touched {
 				r.Stay = append(r.Stay, Stayer{Pod: p.Key(), Node: n, Why: why})
 			}
 		}
 	}
 	slices.SortStableFunc(r.Pods, func(a, b Pod) int { return boolInt(a.Outcome == Held) - boolInt(b.Outcome == Held) })
+	return r
 }
 
 func podOf(x *Move) Pod {

@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
@@ -56,6 +57,9 @@ func (m *Machine) evict(now time.Time, v *View, x *Move) Action {
 		x.Surged = true
 	}
 	m.books.pay(now, x.Pod)
+	if o := x.Pod.Owner.UID; o != "" {
+		m.went[o] = x
+	}
 	m.current = x
 	m.evicted++
 	return Evict{x.Pod}
@@ -64,7 +68,7 @@ func (m *Machine) evict(now time.Time, v *View, x *Move) Action {
 // blocked says what holds a pod now; nil: nothing.
 func (m *Machine) blocked(now time.Time, v *View, x *Move, busy map[string]*Move) *Block {
 	p := x.Pod
-	if b := busy[p.Owner.UID]; b != nil && p.Owner.UID != "" {
+	if b := cmp.Or(busy[p.Owner.UID], m.went[p.Owner.UID]); b != nil {
 		return paced(b)
 	}
 	if x.refused != "" && x.notUntil.After(now) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 )
@@ -25,7 +24,6 @@ type world struct {
 	budgets map[string]map[string]*model.Budget // by namespace, then by name
 	events  []scheduling.Event
 	dying   []*model.Pod // in the order in which they were told to go
-	why     map[string]*decision.Summary
 	serial  int
 	preempt []Preempted
 	stuck   bool // the machine never came to rest
@@ -38,7 +36,7 @@ type Preempted struct{ Pod, By *model.Pod }
 const stopping = time.Second
 
 func newWorld(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *world {
-	w := &world{now: now, machine: scheduling.New(cfg), scale: scale, why: map[string]*decision.Summary{}, budgets: map[string]map[string]*model.Budget{}}
+	w := &world{now: now, machine: scheduling.New(cfg), scale: scale, budgets: map[string]map[string]*model.Budget{}}
 	w.view = NewView(w.machine.State())
 	for _, o := range objects {
 		switch o := o.(type) {

@@ -10,49 +10,48 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/remedy"
+	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/explain"
 )
 
-// foretold adds what the copy knows: why a replacement has no node, what would help, and who
-// was preempted.
-func (r *Result) foretold(w *world, c *Cluster) {
-	for _, p := range w.preempt {
-		r.Preempted = append(r.Preempted, Driven{Pod: p.Pod.Key(), Node: p.Pod.NodeName, By: p.By.Key()})
-	}
-	for i := range r.Pods {
-		p := &r.Pods[i]
-		if p.Outcome == Pends {
-			for _, q := range w.view.Pending() {
-				if q.Key() == p.Replacement {
-					p.pends(w, c, q, r.Nodes)
-				}
-			}
+// Explain says of each replacement without a node why, whether it will never have one, and
+// what would help.
+func (r *Result) Explain(v *View, s *Scheduler) {
+	cfg := s.configured()
+	for _, q := range v.Pending() {
+		i := slices.IndexFunc(r.Pods, func(p Pod) bool { return p.Outcome == Pends && p.Replacement == q.Key() })
+		if i < 0 {
+			continue
 		}
-		p.Replacement = ""
+		p := &r.Pods[i]
+		j := slices.IndexFunc(cfg.Profiles, func(f scheduling.Profile) bool { return f.Name == q.Spec.SchedulerName })
+		if j < 0 {
+			p.Why = "it waits for scheduler " + q.Spec.SchedulerName + ", of which no profile is known here (--config)"
+			continue
+		}
+		placer := cfg.Profiles[j].New(v.State)
+		if held := placer.Gate(q); held != nil {
+			p.Why = explain.Held(held)
+			continue
+		}
+		var sum decision.Summary
+		if placer.Decide(q, &sum); sum.Outcome == decision.Infeasible {
+			sum.Preemption = placer.Preempt(q, &sum)
+			p.Why = explain.Message(&sum)
+			p.pends(v, s.Profiles[j], s.Seed, q, r.Nodes)
+		}
 	}
 }
 
-// pends says why a replacement has no node.
-func (p *Pod) pends(w *world, c *Cluster, q *model.Pod, drained []string) {
-	if s := w.why[q.UID]; s != nil {
-		p.Why = explain.Message(s)
-	}
-	i := slices.IndexFunc(c.Profiles, func(f *placement.Profile) bool { return f.Name() == q.Spec.SchedulerName })
-	if i < 0 {
-		p.Why = "spec.schedulerName " + q.Spec.SchedulerName + " is not one of those that were foretold with"
-		return
-	}
-	rec := placement.Evaluate(w.view.State, c.Profiles[i], c.Seed, q)
-	p.Never, p.Field = hopeless(rec, drained)
-	if p.Never {
-		if v := onlyVolume(w, q, drained); v != "" {
-			p.Field = v
+// pends says whether a replacement will never have a node, and what would help.
+func (p *Pod) pends(v *View, profile *placement.Profile, seed uint64, q *model.Pod, drained []string) {
+	rec := placement.Evaluate(v.State, profile, seed, q)
+	if p.Never, p.Field = hopeless(rec, drained); p.Never {
+		if only := onlyVolume(v, q, drained); only != "" {
+			p.Field = only
 		}
 	}
-	if rec.Outcome == decision.Gated && p.Why == "" {
-		p.Why = explain.Held(rec.PreEnqueue)
-	}
-	found := remedy.Find(w.view.State, c.Profiles[i], c.Seed, q, rec, remedy.Options{Most: 6})
+	found := remedy.Find(v.State, profile, seed, q, rec, remedy.Options{Most: 6})
 	for j := range found.Remedies {
 		f := &found.Remedies[j]
 		if !slices.ContainsFunc(f.Changes, func(c remedy.Change) bool { return slices.Contains(drained, c.Node) }) {
@@ -107,22 +106,22 @@ func tooMuch(r decision.Reason) bool { return r.Why == decision.WhyInsufficient 
 func ofNodeState(r decision.Reason) bool { return strings.HasPrefix(r.Subject, "node.kubernetes.io/") }
 
 // onlyVolume names the volume that no node but drained ones can use; empty: there is none.
-func onlyVolume(w *world, p *model.Pod, drained []string) string {
+func onlyVolume(v *View, p *model.Pod, drained []string) string {
 	for _, c := range p.Spec.Claims {
-		claim, ok := w.view.State.PVC(p.Namespace, c.Claim)
+		claim, ok := v.State.PVC(p.Namespace, c.Claim)
 		if !ok || claim.Volume == "" {
 			continue
 		}
-		v, ok := w.view.State.PV(claim.Volume)
-		if !ok || v.Affinity == nil {
+		pv, ok := v.State.PV(claim.Volume)
+		if !ok || pv.Affinity == nil {
 			continue
 		}
-		usable := slices.ContainsFunc(w.view.State.NodeIDs(), func(id cluster.NodeID) bool {
-			n := w.view.State.Node(id).Model
-			return !slices.Contains(drained, n.Name) && v.Affinity.Admits(n)
+		usable := slices.ContainsFunc(v.State.NodeIDs(), func(id cluster.NodeID) bool {
+			n := v.State.Node(id).Model
+			return !slices.Contains(drained, n.Name) && pv.Affinity.Admits(n)
 		})
 		if !usable {
-			return fmt.Sprintf("claim %s/%s: its volume %s can be used on no node that is not drained", p.Namespace, c.Claim, v.Name)
+			return fmt.Sprintf("claim %s/%s: its volume %s can be used on no node that is not drained", p.Namespace, c.Claim, pv.Name)
 		}
 	}
 	return ""

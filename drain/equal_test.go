@@ -1,0 +1,240 @@
+package drain_test
+
+import (
+	"fmt"
+	"math/rand"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/script"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// begins is when the drain begins, by when the cluster has come to rest; ends is when it is
+// given up.
+const (
+	begins = 2 * time.Minute
+	ends   = 3 * time.Hour
+)
+
+// TestForetoldEqualsDoneSoak: what --what-if says of random clusters is what a drain then
+// comes to in the simulation, pod for pod and node for node, whatever pods take to stop and
+// watches to tell. BERTH_CLUSTERS and BERTH_SEED say how many and from where.
+func TestForetoldEqualsDoneSoak(t *testing.T) {
+	n, first := number(t, "BERTH_CLUSTERS", 0), number(t, "BERTH_SEED", 1)
+	deadline := time.Time{}
+	if n == 0 {
+		n, deadline = 60, time.Now().Add(20*time.Second)
+		if os.Getenv("BERTH_SOAK") != "" {
+			n, deadline = 1000, time.Time{}
+		}
+	}
+	var done, pods, failures int
+	count := map[drain.Outcome]int{}
+	for i := range n {
+		if failures >= 5 || !deadline.IsZero() && time.Now().After(deadline) {
+			break
+		}
+		foretold, is, err := twice(first + i)
+		if err == nil {
+			err = differ(foretold, is)
+		}
+		if err != nil {
+			failures++
+			t.Errorf("seed %d (BERTH_SEED=%d BERTH_CLUSTERS=1 runs it again): %v", first+i, first+i, err)
+			continue
+		}
+		done++
+		pods += len(is.Pods)
+		for j := range is.Pods {
+			count[is.Pods[j].Outcome]++
+		}
+	}
+	fmt.Printf("soak: drains of %d random clusters were as foretold, %d were not; of %d pods %d moved, %d were pending, %d held\n",
+		done, failures, pods, count[drain.Moves], count[drain.Pends], count[drain.Held])
+}
+
+func number(t *testing.T, name string, otherwise int64) int64 {
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 {
+		t.Fatalf("%s=%s: want a whole number from 1", name, s)
+	}
+	return n
+}
+
+// twice foretells the drain of a cluster and then does it.
+func twice(seed int64) (foretold, is *drain.Result, err error) {
+	d := draw(seed)
+	o, err := sim.Defaults()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := script.Parse("cluster", d.text())
+	if err != nil {
+		return nil, nil, err
+	}
+	a := &actor{r: rand.New(rand.NewSource(seed)), nodes: d.drain, options: drain.Options{IgnoreDaemonSets: true}, seen: sim.NewView()}
+	s.Configure(&o)
+	a.scheduler = drain.Scheduler{Profiles: o.Profiles, Seed: o.Ties, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()}
+	o.Stop = func() bool { return a.result != nil || a.err != nil }
+	result, err := s.RunOn(o, ends, func(w *sim.World) error {
+		a.w = w
+		w.At(begins, a.begin)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case result.Violation != nil:
+		return nil, nil, result.Violation
+	case a.err != nil:
+		return nil, nil, a.err
+	case a.result == nil:
+		return nil, nil, fmt.Errorf("the drain has not ended after %v", ends)
+	}
+	return a.foretold, a.result, nil
+}
+
+// actor drains nodes of a simulated cluster as berth drain does of a real one.
+type actor struct {
+	w         *sim.World
+	r         *rand.Rand
+	nodes     []string
+	options   drain.Options
+	scheduler drain.Scheduler
+
+	seen     *sim.View
+	watcher  *drain.Watcher
+	machine  *drain.Machine
+	foretold *drain.Result
+	result   *drain.Result
+	err      error
+	quiet    time.Time // since when nothing is under way
+	revision uint64
+	asking   bool
+}
+
+func (a *actor) begin() {
+	var objects []runtime.Object
+	owned := map[string]int32{}
+	for _, k := range store.Kinds {
+		for _, o := range a.w.API().List(k) {
+			objects = append(objects, o)
+			if p, ok := o.(*corev1.Pod); ok {
+				owned[string(metav1.GetControllerOfNoCopy(p).UID)]++
+			}
+		}
+	}
+	c := drain.Cluster{Now: a.w.Now(), Scheduler: a.scheduler}
+	c.Read(objects)
+	c.Scale = func(o model.Owner) budget.Scale { return budget.Scale{UID: o.UID, Replicas: owned[o.UID]} }
+	if a.foretold, a.err = drain.Foretell(c, a.nodes, a.options); a.err != nil {
+		return
+	}
+	for _, n := range a.nodes {
+		a.err = a.w.API().Change(store.Nodes, n, store.Precondition{}, func(o store.Object) error {
+			if n, ok := o.(*corev1.Node); ok {
+				n.Spec.Unschedulable = true
+			}
+			return nil
+		})
+	}
+	a.watcher = drain.NewWatcher(a.scheduler)
+	a.machine = a.watcher.Machine(a.nodes, a.options, drain.DefaultPatience())
+	a.later(time.Second)
+}
+
+// later looks again after a while.
+func (a *actor) later(d time.Duration) {
+	a.w.At(a.w.Elapsed()+d, a.look)
+}
+
+// look takes in how the cluster is and does what is next.
+func (a *actor) look() {
+	if a.asking || a.result != nil {
+		return
+	}
+	if is := a.w.API().Revision(); is != a.revision {
+		a.revision = is
+		var events []scheduling.Event
+		for _, k := range store.Kinds {
+			for _, in := range a.seen.Replace(nil, k, a.w.API().List(k)) {
+				events = append(events, in.Event)
+			}
+		}
+		a.watcher.Take(a.w.Now(), events)
+	}
+	action, _ := a.machine.Step(a.w.Now(), a.watcher.View)
+	if e, ok := action.(drain.Evict); ok {
+		a.evict(e)
+		return
+	}
+	switch {
+	case a.machine.Done():
+		a.end()
+		return
+	case !a.machine.Idle():
+		a.quiet = time.Time{}
+	case a.quiet.IsZero():
+		a.quiet = a.w.Now()
+	case a.w.Now().Sub(a.quiet) > time.Minute:
+		a.end()
+		return
+	}
+	a.later(time.Duration(20+a.r.Intn(900)) * time.Millisecond)
+}
+
+func (a *actor) evict(e drain.Evict) {
+	a.asking = true
+	a.w.Evict(sim.Eviction{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(answer sim.Answer) {
+		a.asking = false
+		ok := answer.Code == http.StatusCreated || answer.Code == http.StatusNotFound
+		a.machine.Answer(a.w.Now(), e.Pod.UID, ok, answer.Text)
+		a.later(time.Duration(1+a.r.Intn(300)) * time.Millisecond)
+	})
+}
+
+func (a *actor) end() {
+	a.result = a.machine.Result(a.watcher.View)
+	a.result.Explain(a.watcher.View, &a.scheduler)
+}
+
+// differ says where two results differ.
+func differ(foretold, is *drain.Result) error {
+	want, got := lines(foretold), lines(is)
+	if want == got && foretold.ExitCode() == is.ExitCode() {
+		return nil
+	}
+	return fmt.Errorf("foretold (exit %d)\n%s\nbut what happened is (exit %d)\n%s", foretold.ExitCode(), want, is.ExitCode(), got)
+}
+
+func lines(r *drain.Result) string {
+	var b strings.Builder
+	for i := range r.Pods {
+		p := &r.Pods[i]
+		fmt.Fprintf(&b, "  %s %s %s round=%d", p.Pod, p.Outcome, p.To, p.Round)
+		if p.Block != nil {
+			fmt.Fprintf(&b, " %s %s never=%v", p.Block.Kind, p.Block.Budget, p.Block.Never)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,46 @@
+package drain
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// Watcher keeps a view of a live cluster: a scheduling machine that is fed and never decides.
+type Watcher struct {
+	View    *View
+	machine *scheduling.Machine
+	placers map[string]scheduling.Placer
+}
+
+// NewWatcher knows of nothing yet.
+func NewWatcher(s Scheduler) *Watcher {
+	cfg := s.configured()
+	w := &Watcher{machine: scheduling.New(cfg)}
+	w.View = NewView(w.machine.State())
+	w.placers = placers(&cfg, w.View)
+	return w
+}
+
+// Machine drains nodes of what the watcher sees.
+func (w *Watcher) Machine(nodes []string, o Options, p Patience) *Machine {
+	return New(nodes, o, p, w.placers)
+}
+
+// Take takes in what has happened.
+func (w *Watcher) Take(now time.Time, events []scheduling.Event) {
+	for _, e := range events {
+		switch e := e.(type) {
+		case scheduling.Upsert:
+			if p, ok := e.Object.(*model.Pod); ok {
+				w.View.Put(p)
+			}
+		case scheduling.Remove:
+			if p, ok := e.Object.(*model.Pod); ok {
+				w.View.Remove(p.UID)
+			}
+		}
+	}
+	w.machine.Step(now, events, 0)
+}
