@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/journal"
 )
 
 // Options is what Run needs.
@@ -58,6 +59,8 @@ type Options struct {
 	// Synced is called when the cluster is known and scheduling begins, or, with
 	// an election, when it could begin. May be nil.
 	Synced func()
+	// Journal keeps the records of victims; nil: their events do.
+	Journal *journal.Journal
 }
 
 // Election is how copies agree on who schedules.

@@ -42,7 +42,8 @@ func berth() map[string][]rbacv1.PolicyRule {
 			allow(read, berthGroup, "holds"),
 			allow("update", policyGroup, "poddisruptionbudgets/status")),
 		// The Lease of Berth's loops, and what drains and evictions need; what was driven
-		// out of a node is held off it.
-		"system:berth:controllers": append(leader("berth-controller"), allow("create", core, "pods/eviction"), allow(readWrite, berthGroup, "holds")),
+		// out of a node is held off it. Records of displacements are events, which are read again.
+		"system:berth:controllers": append(leader("berth-controller"), allow("create", core, "pods/eviction"), allow(readWrite, berthGroup, "holds"),
+			allow(read, core, "pods", "nodes"), allow(read, eventsGroup, "events"), events()),
 	}
 }
