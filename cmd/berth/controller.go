@@ -15,7 +15,7 @@ import (
 
 // controllerCommand runs the controllers alone.
 func controllerCommand() *cobra.Command {
-	var kubeconfig, volumes string
+	var kubeconfig, volumes, records string
 	var configs []string
 	cmd := &cobra.Command{
 		Use:   "controller",
@@ -44,6 +44,10 @@ machine for claims whose class has the provisioner ` + directory.Name + `.`,
 				"berth credentials --for controller makes one that may"); err != nil {
 				return err
 			}
+			if settings.journal, err = openJournal(records, "controller"); err != nil {
+				return err
+			}
+			defer func() { _ = settings.journal.Close() }()
 			logToStderr()
 			return runParts(cmd.Context(), func(p *parts) error {
 				fmt.Fprintf(cmd.OutOrStdout(), "controllers at %s: node taints, namespaces, service accounts, volumes; Ctrl-C stops\n", config.Host)
@@ -61,6 +65,7 @@ machine for claims whose class has the provisioner ` + directory.Name + `.`,
 	}
 	cmd.Flags().StringVar(&volumes, "volume-directory", "", "make directories below this one for claims of "+directory.Name+"; without it nothing serves them")
 	configFlag(cmd.Flags(), &configs)
+	journalFlag(cmd.Flags(), &records, "events alone have them")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential; without it the default cluster's")
 	return cmd
 }

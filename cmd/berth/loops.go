@@ -63,6 +63,7 @@ var loops = []loop{
 		return disruption.Run(ctx, w.client, scales, w.factory, w.log)
 	}},
 	{"volume", func(ctx context.Context, w loopWorld) error { return volume.Run(ctx, w.client, w.factory, w.log) }},
+	{"records", keepRecords},
 	{"endpoints", func(ctx context.Context, w loopWorld) error {
 		return endpoints.Run(ctx, w.quiet, w.factory, w.log)
 	}},

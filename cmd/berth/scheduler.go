@@ -17,6 +17,7 @@ import (
 // schedulerFlags are what the command line says beside the files.
 type schedulerFlags struct {
 	kubeconfig, listen string
+	journal            string
 	configs            []string
 	seed               uint64
 	elect              bool
@@ -45,6 +46,10 @@ its default, requests are limited by the number of workers and by the server alo
 				"berth credentials --for scheduler makes one that may; for a Kubernetes cluster see deploy/"); err != nil {
 				return err
 			}
+			if o.Journal, err = openJournal(f.journal, "scheduler"); err != nil {
+				return err
+			}
+			defer func() { _ = o.Journal.Close() }()
 			o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 			return scheduler.Run(cmd.Context(), o)
 		},
@@ -65,6 +70,7 @@ func (f *schedulerFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.election.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long the leader tries to renew before it gives up")
 	flags.DurationVar(&f.election.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
 	configFlag(flags, &f.configs)
+	journalFlag(flags, &f.journal, "events alone have them")
 }
 
 // options puts flags that were given over what the files say.

@@ -8,12 +8,14 @@ import (
 
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/journal"
 )
 
 // settings are what the configuration files say.
 type settings struct {
 	berth     config.Berth
 	scheduler config.KubeScheduler
+	journal   *journal.Journal // where the flag --journal has records kept; nil: nowhere
 }
 
 // configFlag adds --config.

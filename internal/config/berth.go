@@ -19,10 +19,12 @@ type Berth struct {
 	Scheduler  Scheduler `json:"scheduler" doc:"How pods are placed, beyond what KubeSchedulerConfiguration says."`
 	APIServer  APIServer `json:"apiServer" doc:"How the API answers."`
 	Nodes      Nodes     `json:"nodes" doc:"The simulated nodes of berth up."`
+	Budgets    Budgets   `json:"budgets" doc:"Evictions by request, under disruption budgets."`
 
 	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When nodes are lost, and how fast their pods go."`
 	Taints        Taints        `json:"taints" doc:"Eviction by NoExecute taints."`
 	PodGC         PodGC         `json:"podGC" doc:"Which pods that have ended are kept."`
+	Holds         Holds         `json:"holds" doc:"Pods that their node threw out stay off it for a while."`
 }
 
 // Scheduler holds the options of placement.
@@ -69,7 +71,7 @@ func Default() Berth {
 		APIServer: APIServer{StoredOnlyWarnings: true, StrictResourceVersions: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
 		Nodes:     Nodes{StatusWriters: 16, LeaseRenewalSeconds: 10},
 
-		NodeLifecycle: defaultLifecycle(), PodGC: PodGC{TerminatedThreshold: 12500},
+		Budgets: defaultBudgets(), NodeLifecycle: defaultLifecycle(), PodGC: PodGC{TerminatedThreshold: 12500}, Holds: defaultHolds(),
 	}
 }
 
@@ -92,6 +94,8 @@ func (c *Berth) Validate() []error {
 	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
 	within("nodes.leaseRenewalSeconds", c.Nodes.LeaseRenewalSeconds, 1, 3600)
 	errs = append(errs, c.lifecycleFaults(within)...)
+	c.Holds.check(within)
+	errs = append(errs, c.Budgets.faults()...)
 	for i, p := range c.APIServer.DisableAdmissionPlugins {
 		if p == "" || slices.Index(c.APIServer.DisableAdmissionPlugins, p) != i {
 			errs = append(errs, fmt.Errorf("apiServer.disableAdmissionPlugins[%d]: %q: must be the name of a plugin, given once", i, p))

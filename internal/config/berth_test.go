@@ -56,17 +56,19 @@ func TestEveryOptionIsExplained(t *testing.T) {
 func TestBadBerthFilesAreRefused(t *testing.T) {
 	head := "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
 	for name, tc := range map[string]struct{ text, want string }{
-		"unknown field":      {head + "scheduler: {sed: 1}", `unknown field "scheduler.sed"`},
-		"wrong type":         {head + "scheduler: {seed: word}", "seed"},
-		"below the range":    {head + "scheduler: {bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
-		"all faults at once": {head + "nodes: {statusWriters: -1, x: 1}", "nodes.statusWriters: -1"},
-		"plugin twice":       {head + "apiServer: {disableAdmissionPlugins: [A, A]}", "apiServer.disableAdmissionPlugins[1]"},
-		"a rate below 0":     {head + "nodeLifecycle: {evictionRate: -0.1}", "nodeLifecycle.evictionRate: -0.1: must be between 0 and 1000"},
-		"a share above 1":    {head + "nodeLifecycle: {unhealthyZoneThreshold: 55}", "nodeLifecycle.unhealthyZoneThreshold: 55: must be between 0 and 1"},
-		"no grace":           {head + "nodeLifecycle: {gracePeriodSeconds: 0}", "nodeLifecycle.gracePeriodSeconds: 0: must be between 2 and 86400"},
-		"a frozen word":      {head + "taints: {frozenDeadline: never}", "taints"},
-		"a cap below 0":      {head + "podGC: {evictedCap: -1}", "podGC.evictedCap: -1: must be between 0 and 1000000"},
-		"another version":    {strings.Replace(head, "v1alpha1", "v1", 1), "must be berth.dev/v1alpha1"},
+		"unknown field":          {head + "scheduler: {sed: 1}", `unknown field "scheduler.sed"`},
+		"wrong type":             {head + "scheduler: {seed: word}", "seed"},
+		"below the range":        {head + "scheduler: {bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
+		"all faults at once":     {head + "nodes: {statusWriters: -1, x: 1}", "nodes.statusWriters: -1"},
+		"plugin twice":           {head + "apiServer: {disableAdmissionPlugins: [A, A]}", "apiServer.disableAdmissionPlugins[1]"},
+		"a rate below 0":         {head + "nodeLifecycle: {evictionRate: -0.1}", "nodeLifecycle.evictionRate: -0.1: must be between 0 and 1000"},
+		"a share above 1":        {head + "nodeLifecycle: {unhealthyZoneThreshold: 55}", "nodeLifecycle.unhealthyZoneThreshold: 55: must be between 0 and 1"},
+		"no grace":               {head + "nodeLifecycle: {gracePeriodSeconds: 0}", "nodeLifecycle.gracePeriodSeconds: 0: must be between 2 and 86400"},
+		"a frozen word":          {head + "taints: {frozenDeadline: never}", "taints"},
+		"neither and nor refuse": {head + "budgets: {severalMatch: or}", `budgets.severalMatch: "or": must be and or refuse`},
+		"a cap below 0":          {head + "podGC: {evictedCap: -1}", "podGC.evictedCap: -1: must be between 0 and 1000000"},
+		"a pause that shrinks":   {head + "holds: {firstSeconds: 60, mostSeconds: 10}", "holds.mostSeconds: 10: must be between 60 and 86400"},
+		"another version":        {strings.Replace(head, "v1alpha1", "v1", 1), "must be berth.dev/v1alpha1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ReadBerth(berthFile(t, tc.text)[0])

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/control/records"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// journalFlag adds --journal.
+func journalFlag(f *pflag.FlagSet, dir *string, without string) {
+	f.StringVar(dir, "journal", "", "`directory` to keep the records of displaced pods in, which outlast their events: at most 64 MiB a writer; without it "+without)
+}
+
+// openJournal opens a directory to write records to; none for "".
+func openJournal(dir, writer string) (*journal.Journal, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	j, err := journal.Open(dir, journal.Options{Writer: writer})
+	if err != nil {
+		return nil, fmt.Errorf("--journal: %w", err)
+	}
+	return j, nil
+}
+
+// keepRecords runs the loop that looks after records of displacements and Avoid Holds.
+func keepRecords(ctx context.Context, w loopWorld) error {
+	holds, err := v1alpha1.NewClient(w.config)
+	if err != nil {
+		return err
+	}
+	o := records.Options{Client: w.client, Factory: w.factory, Holds: holds, Journal: w.set.journal, Log: w.log}
+	if c := w.set.berth.Holds; c.Avoid {
+		o.Backoff = displace.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Most: time.Duration(c.MostSeconds) * time.Second}
+	}
+	return records.Run(ctx, o)
+}
