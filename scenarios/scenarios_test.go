@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/script"
 )
 
@@ -25,22 +24,8 @@ func TestScenarios(t *testing.T) {
 }
 
 func play(t *testing.T, file string) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := script.Parse(file, string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := sim.Defaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := s.Run(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := read(t, file)
+	result := run(t, s)
 	if err := result.Err(); err != nil {
 		t.Error(err)
 	}

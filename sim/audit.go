@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -59,6 +60,7 @@ type audit struct {
 
 	compared time.Time // when the view was last compared with the store
 	revision uint64    // of the store then
+	compiled map[types.UID]*model.Pod
 }
 
 // comparing is how long to leave between two comparisons of view and store.
@@ -66,7 +68,7 @@ const comparing = 5 * time.Second
 
 func newAudit(w *World) *audit {
 	return &audit{w: w, made: map[types.UID]time.Time{}, labelled: map[types.UID]time.Time{}, preemptors: map[string]bool{}, open: map[string]map[*request]string{},
-		rooms: map[string]*room{}, ledgers: map[string]*ledger{},
+		compiled: map[types.UID]*model.Pod{}, rooms: map[string]*room{}, ledgers: map[string]*ledger{},
 		records: records{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
 }
 

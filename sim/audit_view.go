@@ -101,7 +101,7 @@ func (a *audit) viewEqualsStore(atRest bool) {
 		if !ok || finished(obj) {
 			continue
 		}
-		p := a.w.model(obj)
+		p := a.compile(obj)
 		truth.UpsertPod(p)
 		assumed = assumed || state.Assumed(p.UID)
 		if detail := differs(state.Pod(p.UID), p, atRest, state.Assumed(p.UID)); detail != "" {
@@ -125,6 +125,16 @@ func (a *audit) viewEqualsStore(atRest bool) {
 				want.Model.Name, len(state.Node(have).Pods), state.Node(have).Used, len(want.Pods), want.Used))
 		}
 	}
+}
+
+// compile makes a model of a pod as the scheduler does, once for each version of it.
+func (a *audit) compile(obj *corev1.Pod) *model.Pod {
+	if p := a.compiled[obj.UID]; p != nil && p.ResourceVersion == obj.ResourceVersion {
+		return p
+	}
+	p := a.w.scheduler.view.Pod(obj)
+	a.compiled[obj.UID] = p
+	return p
 }
 
 // differs says in what a known pod is not as it is.

@@ -68,3 +68,19 @@ func (w *World) Kill(actor string, d time.Duration) {
 func IsKillable(name string) bool {
 	return IsReader(name) && name != "agents"
 }
+
+// RestartAll ends every actor, and every agent that lives, and has them begin from lists
+// after d.
+func (w *World) RestartAll(d time.Duration) {
+	for _, actor := range Readers() {
+		if IsKillable(actor) {
+			w.Kill(actor, d)
+		}
+	}
+	for _, o := range slices.Clone(w.api.List(store.Nodes)) {
+		if name := o.GetName(); !w.agents.down[name] {
+			w.KillAgent(name)
+			w.after(d, func() { w.StartAgent(name) })
+		}
+	}
+}

@@ -188,14 +188,14 @@ func readUntil(p *parser, w *words) (err error) {
 }
 
 func readOption(p *parser, w *words) error {
-	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "keepdebits", "rest")
+	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "keepdebits", "rest", "exact")
 	if err != nil {
 		return err
 	}
 	if p.at != 0 {
 		return errors.New("options hold from the start; at is no part of them")
 	}
-	p.s.rest = p.s.rest || o.has("rest")
+	p.s.rest, p.s.exact = p.s.rest || o.has("rest"), p.s.exact || o.has("exact")
 	apply := func(s *sim.Options) {
 		s.Seed, s.Ties = uint64(o.number("seed", int64(s.Seed), 0, 1<<62)), uint64(o.number("ties", int64(s.Ties), 0, 1<<62))
 		if o.has("faults") {

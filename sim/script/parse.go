@@ -26,7 +26,9 @@ type Scenario struct {
 	steps   []step
 	configs []func(*sim.Options)
 	rest    bool
+	exact   bool
 	expects int
+	hard    Hardship
 }
 
 // step is something that is done at a time.
@@ -69,6 +71,13 @@ func Parse(file, text string) (*Scenario, error) {
 
 // Expectations is how many things the scenario expects.
 func (s *Scenario) Expectations() int { return s.expects }
+
+// Exact says that the scenario is about times, or about what one actor does while another
+// one is down: under other hardships it would be another one.
+func (s *Scenario) Exact() bool { return s.exact }
+
+// Under has the scenario run under hardships.
+func (s *Scenario) Under(h Hardship) { s.hard = h }
 
 // Until is when the scenario ends: as it says, or when the last thing in it is due.
 func (s *Scenario) Until() time.Duration {

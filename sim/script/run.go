@@ -32,6 +32,8 @@ type run struct {
 	s      *Scenario
 	w      *sim.World
 	result *Result
+	hard   Hardship
+	owed   []*step // expectations that have not come true yet
 }
 
 // settle is how long a cluster is given to come to rest once faults are over: a
@@ -55,7 +57,8 @@ func (s *Scenario) Run(o sim.Options) (*Result, error) {
 // given time.
 func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.World) error) (*Result, error) {
 	s.Configure(&o)
-	r := &run{s: s, result: &Result{}}
+	s.hard.apply(&o)
+	r := &run{s: s, result: &Result{}, hard: s.hard}
 	tell := o.Tell
 	o.Tell = func(l sim.Line) {
 		r.result.Timeline = append(r.result.Timeline, l)
@@ -75,9 +78,10 @@ func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.W
 func (r *run) play(until time.Duration) error {
 	steps := slices.Clone(r.s.steps)
 	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
+	r.restarts(steps)
 	for i := 0; i < len(steps); {
 		at := steps[i].at
-		if r.result.Violation = r.w.Run(max(at-1, 0)); r.result.Violation != nil {
+		if r.advance(max(at-1, 0)); r.result.Violation != nil {
 			return nil
 		}
 		for ; i < len(steps) && steps[i].at == at && !steps[i].late; i++ {
@@ -85,16 +89,17 @@ func (r *run) play(until time.Duration) error {
 				return err
 			}
 		}
-		if r.result.Violation = r.w.Run(at); r.result.Violation != nil {
+		if r.advance(at); r.result.Violation != nil {
 			return nil
 		}
 		for ; i < len(steps) && steps[i].at == at && steps[i].late; i++ {
-			if err := steps[i].do(r); err != nil {
-				r.result.Failed = append(r.result.Failed, &Error{r.s.File, steps[i].line, err.Error()})
-			}
+			r.expect(&steps[i])
 		}
 	}
-	if r.result.Violation = r.w.Run(until); r.result.Violation == nil && r.s.rest {
+	if r.advance(until); r.result.Violation == nil {
+		r.patience(until)
+	}
+	if r.result.Violation == nil && r.s.rest {
 		r.rest(until)
 	}
 	return nil

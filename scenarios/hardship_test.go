@@ -1,0 +1,73 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/script"
+)
+
+// hardships are what every scenario must come out the same under, unless it says that it
+// is about exact times.
+var hardships = map[string]script.Hardship{
+	"restarts": {Restarts: true, Patience: 2 * time.Minute},
+	"lag":      {Lag: 300 * time.Millisecond, Patience: 2 * time.Minute},
+	"both":     {Restarts: true, Lag: 150 * time.Millisecond, Patience: 2 * time.Minute},
+}
+
+// TestScenariosUnderHardship plays each scenario with every actor restarted between its
+// steps, and with watches that lag: what is expected still comes true.
+func TestScenariosUnderHardship(t *testing.T) {
+	files, err := filepath.Glob("*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios found (%v)", err)
+	}
+	for _, file := range files {
+		for name, h := range hardships {
+			t.Run(strings.TrimSuffix(file, ".txt")+"/"+name, func(t *testing.T) { suffer(t, file, h) })
+		}
+	}
+}
+
+func suffer(t *testing.T, file string, h script.Hardship) {
+	s := read(t, file)
+	if s.Exact() {
+		return
+	}
+	h.End = run(t, s).State()
+	s = read(t, file)
+	s.Under(h)
+	if err := run(t, s).Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func read(t *testing.T, file string) *script.Scenario {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := script.Parse(file, string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func run(t *testing.T, s *script.Scenario) *script.Result {
+	t.Helper()
+	o, err := sim.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := s.Run(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}

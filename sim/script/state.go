@@ -1,0 +1,62 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// State is how the cluster is left, a line for each pod, node and budget, as far as it does
+// not depend on who was quicker: which node a pod is on is left out, and which number
+// its name ends with.
+func (r *Result) State() []string {
+	var out []string
+	api := r.World.API()
+	for _, o := range api.List(store.Pods) {
+		if p, ok := o.(*corev1.Pod); ok {
+			name, _, _ := strings.Cut(p.Name, "-r.")
+			name = strings.TrimRight(name, "0123456789")
+			where := "pending"
+			if p.Spec.NodeName != "" {
+				where = "bound"
+			}
+			out = append(out, fmt.Sprintf("pod %s/%s is %s, %s, deleted: %t", p.Namespace, name, where, p.Status.Phase, p.DeletionTimestamp != nil))
+		}
+	}
+	for _, o := range api.List(store.Nodes) {
+		if n, ok := o.(*corev1.Node); ok {
+			var taints []string
+			for _, t := range n.Spec.Taints {
+				taints = append(taints, t.Key+":"+string(t.Effect))
+			}
+			slices.Sort(taints)
+			out = append(out, fmt.Sprintf("node %s has taints %v", n.Name, taints))
+		}
+	}
+	for _, o := range api.List(store.Budgets) {
+		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+			out = append(out, fmt.Sprintf("budget %s/%s allows %d of %d", b.Namespace, b.Name, b.Status.DisruptionsAllowed, b.Status.ExpectedPods))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// stateIs says in what the cluster is not as it is to be left; nil: in nothing.
+func (r *run) stateIs(want []string) error {
+	got := r.result.State()
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(got) || i < len(want) && got[i] > want[i]:
+			return fmt.Errorf("at the end it is not so that %s", want[i])
+		case i >= len(want) || got[i] < want[i]:
+			return fmt.Errorf("at the end %s", got[i])
+		}
+	}
+	return nil
+}
