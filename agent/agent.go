@@ -48,6 +48,9 @@ func New(opts Options) (*Agent, error) {
 	if opts.Writers == 0 {
 		opts.Writers = 16
 	}
+	if opts.LeaseRenewal == 0 {
+		opts.LeaseRenewal = leaseRenewal
+	}
 	a := &Agent{
 		opts: opts, nodes: map[string]*node{},
 		seen: make(chan *corev1.Pod, 256), removed: make(chan types.UID, 256), reports: newMailbox(),

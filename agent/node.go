@@ -56,19 +56,32 @@ func (a *Agent) keep(ctx context.Context, n *node) {
 }
 
 func (a *Agent) keepLease(ctx context.Context, n *node) {
+	every := a.opts.LeaseRenewal
+	heard := time.Now() // when the last renewal succeeded
 	renew := func(ctx context.Context) {
-		if err := a.renew(ctx, n); err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Renewing the node's lease failed", "node", n.want.Name)
+		if err := a.renew(ctx, n); err != nil {
+			if ctx.Err() == nil {
+				a.opts.Log.Error(err, "Renewing the node's lease failed", "node", n.want.Name)
+			}
+			return
 		}
+		// Who was silent for so long (it was stopped, or cut off) may have been given up.
+		if silent := time.Since(heard); silent > missed*every {
+			if err := a.register(ctx, n); err != nil && ctx.Err() == nil {
+				a.opts.Log.Error(err, "Reporting the node's status failed", "node", n.want.Name, "after", silent)
+				return
+			}
+		}
+		heard = time.Now()
 	}
 	renew(ctx)
 	// Nodes that started together need not renew together for ever.
 	select {
 	case <-ctx.Done():
 		return
-	case <-time.After(time.Duration(rand.Int63n(int64(leaseRenewal)))):
+	case <-time.After(time.Duration(rand.Int63n(int64(every)))):
 	}
-	wait.JitterUntilWithContext(ctx, renew, leaseRenewal, 0.04, true)
+	wait.JitterUntilWithContext(ctx, renew, every, 0.04, true)
 }
 
 // register makes the node, or brings labels, capacity and conditions of an
@@ -164,7 +177,7 @@ func (a *Agent) renew(ctx context.Context, n *node) error {
 				ObjectMeta: metav1.ObjectMeta{Name: n.want.Name, Namespace: corev1.NamespaceNodeLease},
 				Spec: coordinationv1.LeaseSpec{
 					HolderIdentity:       &n.want.Name,
-					LeaseDurationSeconds: ptr.To(int32(leaseDuration / time.Second)),
+					LeaseDurationSeconds: ptr.To(int32(lasts * a.opts.LeaseRenewal / time.Second)),
 					RenewTime:            ptr.To(metav1.NowMicro()),
 				},
 			}, metav1.CreateOptions{})

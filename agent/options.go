@@ -16,8 +16,9 @@ import (
 
 // Heartbeats: the kubelet's defaults.
 const (
-	leaseDuration  = 40 * time.Second
 	leaseRenewal   = 10 * time.Second
+	lasts          = 4 // renewals that a Lease lasts
+	missed         = 3 // renewals after which an agent takes itself to have been silent
 	statusInterval = 5 * time.Minute
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	Log     klog.Logger
 	// Writers is how many requests may be under way at once; 16 when 0.
 	Writers int
+	// LeaseRenewal is how often each node's Lease is renewed; 10 s when 0.
+	LeaseRenewal time.Duration
 }
 
 // Uniform is a node of the given size with the labels that every node has.
