@@ -48,10 +48,10 @@ func draw(seed int64) *drawn {
 	return d
 }
 
-// app is a workload, with a budget or without.
+// app is a workload, with a budget or without. Its pods take longer to stop than replacements to be placed.
 func (d *drawn) app(i int) {
 	words := fmt.Sprintf(" priority=%s labels=app=a%d,tier=%s owner=a%d replace cpu=%dm memory=%dMi grace=%ds stops=%dms", d.pick("0", "0", "0", "5", "100"), i,
-		d.pick("x", "y"), i, 50+d.r.Intn(1500), 64+d.r.Intn(2000), 1+d.r.Intn(30), d.r.Intn(20_000))
+		d.pick("x", "y"), i, 50+d.r.Intn(1500), 64+d.r.Intn(2000), 4+d.r.Intn(30), 3500+d.r.Intn(20_000))
 	words += d.rule(i)
 	n := 1 + d.r.Intn(6)
 	for j := range n {

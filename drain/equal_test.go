@@ -46,7 +46,7 @@ func TestForetoldEqualsDoneSoak(t *testing.T) {
 	var done, pods, failures int
 	count := map[drain.Outcome]int{}
 	for i := range n {
-		if failures >= 5 || !deadline.IsZero() && time.Now().After(deadline) {
+		if failures >= 50 || !deadline.IsZero() && time.Now().After(deadline) {
 			break
 		}
 		foretold, is, err := twice(first + i)
@@ -94,6 +94,10 @@ func twice(seed int64) (foretold, is *drain.Result, err error) {
 	a := &actor{r: rand.New(rand.NewSource(seed)), nodes: d.drain, options: drain.Options{IgnoreDaemonSets: true}, seen: sim.NewView()}
 	s.Configure(&o)
 	a.scheduler = drain.Scheduler{Profiles: o.Profiles, Seed: o.Ties, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()}
+	if os.Getenv("BERTH_TRACE") != "" { // the scenario, and what happens
+		fmt.Println(d.text(), "drain", d.drain)
+		o.Tell = func(l sim.Line) { fmt.Println(l) }
+	}
 	o.Stop = func() bool { return a.result != nil || a.err != nil }
 	result, err := s.RunOn(o, ends, func(w *sim.World) error {
 		a.w = w

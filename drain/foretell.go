@@ -38,15 +38,6 @@ func (s *Scheduler) configured() scheduling.Config {
 	return cfg
 }
 
-// placers answer for a state, by scheduler name.
-func placers(cfg *scheduling.Config, v *View) map[string]scheduling.Placer {
-	out := map[string]scheduling.Placer{}
-	for _, p := range cfg.Profiles {
-		out[p.Name] = p.New(v.State)
-	}
-	return out
-}
-
 // Foretell says what draining nodes would come to if nothing else happened meanwhile and
 // each replacement got Ready, but those of workloads none of whose pods is Ready. The error
 // says which options forbid it.
@@ -60,7 +51,7 @@ func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
 	}
 	w.cordon(nodes)
 	w.preempt = nil
-	m := New(nodes, o, DefaultPatience(), placers(&cfg, w.view))
+	m := New(nodes, o, DefaultPatience(), &c.Scheduler, w.view)
 	for !w.stuck {
 		a, wake := m.Step(w.now, w.view)
 		switch a := a.(type) {

@@ -16,7 +16,8 @@ type Machine struct {
 	patience Patience
 	nodes    []string
 	// placers answer where a pod would go, by scheduler name, on the state of the view.
-	placers map[string]scheduling.Placer
+	placers  map[string]scheduling.Placer
+	profiles map[string]scheduling.Profile
 
 	moves   []*Move // those evicted first, then the others in their order
 	byUID   map[string]*Move
@@ -35,10 +36,13 @@ type Machine struct {
 	odd     map[string]bool      // pods that wait though they would fit, as it seems
 }
 
-// New is a machine that drains nodes. Placers are by scheduler name and answer for the
-// state of the views that Step will be given.
-func New(nodes []string, o Options, p Patience, placers map[string]scheduling.Placer) *Machine {
-	return &Machine{o: o, patience: p, nodes: slices.Clone(nodes), placers: placers, byUID: map[string]*Move{},
+// New is a machine that drains nodes of what v shows.
+func New(nodes []string, o Options, p Patience, s *Scheduler, v *View) *Machine {
+	placers, profiles := map[string]scheduling.Placer{}, map[string]scheduling.Profile{}
+	for _, f := range s.configured().Profiles {
+		placers[f.Name], profiles[f.Name] = f.New(v.State), f
+	}
+	return &Machine{o: o, patience: p, nodes: slices.Clone(nodes), placers: placers, profiles: profiles, byUID: map[string]*Move{},
 		late: map[string]time.Time{}, surges: map[string]*Surge{}, odd: map[string]bool{}}
 }
 

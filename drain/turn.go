@@ -2,6 +2,7 @@ package drain
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
@@ -86,17 +87,19 @@ func (m *Machine) blocked(now time.Time, v *View, x *Move, busy map[string]*Move
 	return nil
 }
 
-// backTo is the drained node that a replacement would be put on; empty: none.
+// backTo is the drained node that a replacement would be put on, while the pod is still
+// there or after it is gone; empty: none.
 func (m *Machine) backTo(v *View, p *model.Pod) string {
-	placer := m.placers[p.Spec.SchedulerName]
-	if placer == nil || p.Owner.UID == "" {
+	profile, ok := m.profiles[p.Spec.SchedulerName]
+	if !ok || p.Owner.UID == "" {
 		return ""
 	}
 	q := replica(p, p.Name+"-foretold", "foretold/"+p.UID)
-	node := decide(placer, q)
-	for _, n := range m.nodes {
-		if n == node {
-			return n
+	gone := v.State.Fork()
+	gone.RemovePod(p.UID)
+	for _, node := range []string{decide(m.placers[profile.Name], q), decide(profile.New(gone), q)} {
+		if slices.Contains(m.nodes, node) {
+			return node
 		}
 	}
 	return ""

@@ -9,23 +9,22 @@ import (
 
 // Watcher keeps a view of a live cluster: a scheduling machine that is fed and never decides.
 type Watcher struct {
-	View    *View
-	machine *scheduling.Machine
-	placers map[string]scheduling.Placer
+	View      *View
+	machine   *scheduling.Machine
+	scheduler Scheduler
 }
 
 // NewWatcher knows of nothing yet.
 func NewWatcher(s Scheduler) *Watcher {
 	cfg := s.configured()
-	w := &Watcher{machine: scheduling.New(cfg)}
+	w := &Watcher{machine: scheduling.New(cfg), scheduler: s}
 	w.View = NewView(w.machine.State())
-	w.placers = placers(&cfg, w.View)
 	return w
 }
 
 // Machine drains nodes of what the watcher sees.
 func (w *Watcher) Machine(nodes []string, o Options, p Patience) *Machine {
-	return New(nodes, o, p, w.placers)
+	return New(nodes, o, p, &w.scheduler, w.View)
 }
 
 // Take takes in what has happened.
