@@ -47,14 +47,18 @@ type ReplicaSetPlan struct {
 // is made before notBefore (zero: at once); see Pause.
 func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBefore time.Time) ReplicaSetPlan {
 	plan := ReplicaSetPlan{Status: ReplicaSetStatus{Observed: r.Generation, Conditions: r.Status.Conditions}}
+	// The active pods as Rank is to see them: one that is ready, but not for as long as minReadySeconds
+	// asks, counts as not ready, so that it goes before those on which a rollout relies. Kubernetes
+	// may take either.
 	active := make([]Pod, 0, len(pods))
 	var index []int // of each active pod among all
 	for i := range pods {
 		p := &pods[i]
 		if p.Active() {
-			active = append(active, *p)
+			a := *p
+			a.Ready = plan.count(now, r, p)
+			active = append(active, a)
 			index = append(index, i)
-			plan.count(now, r, p)
 		} else if p.Terminating() {
 			plan.Status.Terminating++
 		}
@@ -77,14 +81,14 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBe
 	return plan
 }
 
-// count adds an active pod to the status.
-func (p *ReplicaSetPlan) count(now time.Time, r *ReplicaSet, pod *Pod) {
+// count adds an active pod to the status, and tells whether it is available.
+func (p *ReplicaSetPlan) count(now time.Time, r *ReplicaSet, pod *Pod) (available bool) {
 	p.Status.Replicas++
 	if hasAll(pod.Labels, r.Labels) {
 		p.Status.FullyLabeled++
 	}
 	if !pod.Ready {
-		return
+		return false
 	}
 	p.Status.Ready++
 	ok, at := pod.Available(now, r.MinReady)
@@ -92,6 +96,7 @@ func (p *ReplicaSetPlan) count(now time.Time, r *ReplicaSet, pod *Pod) {
 		p.Status.Available++
 	}
 	p.Wake = earlier(p.Wake, at)
+	return ok
 }
 
 // hasAll says whether labels include all of want.

@@ -1,0 +1,240 @@
+package workload
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+)
+
+// fakeSet is a ReplicaSet as it is, with a loop of its own that may be behind.
+type fakeSet struct {
+	set    Set
+	specs  []int32 // replicas by generation; the ReplicaSet's loop has seen the first of them
+	young  int32   // pods that are not available
+	mature int32   // pods that are
+	// told is the status that the Deployment's loop sees.
+	told     [2]int32 // actual, available
+	toldSeen int      // generations behind
+
+}
+
+func (f *fakeSet) actual() int32 { return f.young + f.mature }
+
+// most and least are the bounds of what the ReplicaSet's loop may still do.
+func (f *fakeSet) most() int32 {
+	n := f.actual()
+	for _, s := range f.specs {
+		n = max(n, s)
+	}
+	return n
+}
+
+func (f *fakeSet) least() int32 {
+	n := f.mature
+	for _, s := range f.specs {
+		n = min(n, s)
+	}
+	return n
+}
+
+// act is one step of the ReplicaSet's loop: by the oldest spec that it may still see.
+func (f *fakeSet) act(r *rand.Rand) {
+	for len(f.specs) > 1 && r.Intn(2) == 0 {
+		f.specs = f.specs[1:]
+		f.toldSeen++
+	}
+	want := f.specs[0]
+	switch n := f.actual() - want; {
+	case n < 0:
+		f.young += 1 + int32(r.Intn(int(-n)))
+	case n > 0:
+		n = 1 + int32(r.Intn(int(n)))
+		fromYoung := min(n, f.young)
+		f.young -= fromYoung
+		f.mature -= n - fromYoung
+	}
+}
+
+// report writes the status for the Deployment's loop to see.
+func (f *fakeSet) report() {
+	f.told = [2]int32{f.actual(), f.mature}
+	f.set.Observed = len(f.specs) == 1
+}
+
+type fakeDeployment struct {
+	t        *testing.T
+	r        *rand.Rand
+	d        Deployment
+	now      time.Time
+	template int
+	sets     []*fakeSet
+	of       []int // template by set
+	made     int
+}
+
+func (w *fakeDeployment) view() []Set {
+	var out []Set
+	for i, f := range w.sets {
+		s := f.set
+		s.Current = w.of[i] == w.template
+		s.Actual, s.Ready, s.Available = f.told[0], f.told[1], f.told[1]
+		out = append(out, s)
+	}
+	return out
+}
+
+func (w *fakeDeployment) bounds() (most, least int32) {
+	for _, f := range w.sets {
+		most += f.most()
+		least += f.least()
+	}
+	return most, least
+}
+
+func (w *fakeDeployment) oldPods() bool {
+	for i, f := range w.sets {
+		if w.of[i] != w.template && f.actual() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// step is one step of the Deployment's loop, which must keep the bounds.
+func (w *fakeDeployment) step() {
+	most, least := w.bounds()
+	plan := w.d.Plan(w.now, w.view(), fmt.Sprint("t", w.template), w.oldPods())
+	if plan.Create {
+		w.made++
+		f := &fakeSet{specs: []int32{plan.CreateReplicas}}
+		f.set = Set{Name: fmt.Sprint("t", w.template), Created: w.now.Add(time.Duration(w.made)), Revision: plan.Revision, Replicas: plan.CreateReplicas, Desired: w.d.Replicas, Max: w.d.Replicas + w.d.Surge}
+		w.sets, w.of = append(w.sets, f), append(w.of, w.template)
+	} else if plan.Current >= 0 {
+		w.sets[plan.Current].set.Revision = plan.Revision
+	}
+	for _, s := range plan.Scale {
+		f := w.sets[s.Set]
+		f.set.Replicas, f.set.Observed = s.To, false
+		f.set.Desired, f.set.Max = w.d.Replicas, w.d.Replicas+w.d.Surge
+		f.specs = append(f.specs, s.To)
+	}
+	for _, i := range plan.Annotate {
+		w.sets[i].set.Desired, w.sets[i].set.Max = w.d.Replicas, w.d.Replicas+w.d.Surge
+	}
+	w.d.Status = plan.Status
+	mostAfter, leastAfter := w.bounds()
+	if mostAfter > max(w.d.Limit(), most) {
+		w.t.Fatalf("up to %d pods were possible, %d are now, %d may be; plan %+v of %+v", most, mostAfter, w.d.Limit(), plan, w.view())
+	}
+	if !w.d.Recreate && leastAfter < min(w.d.floor(), least) {
+		w.t.Fatalf("%d available pods were sure, %d are now, %d must be; plan %+v of %+v; sets %+v", least, leastAfter, w.d.floor(), plan, w.view(), show(w.sets))
+	}
+}
+
+// change is something that happens.
+func (w *fakeDeployment) change() {
+	w.now = w.now.Add(time.Second)
+	switch w.r.Intn(40) {
+	case 0:
+		w.template = w.r.Intn(4)
+	case 1:
+		w.d.Replicas = int32(w.r.Intn(12))
+	case 2:
+		w.limits()
+	case 3:
+		w.d.Paused = !w.d.Paused
+	default:
+		if len(w.sets) == 0 {
+			w.step()
+			return
+		}
+		switch f := w.sets[w.r.Intn(len(w.sets))]; w.r.Intn(4) {
+		case 0:
+			w.step()
+		case 1:
+			f.act(w.r)
+		case 2:
+			f.report()
+		case 3:
+			if f.young > 0 {
+				n := 1 + int32(w.r.Intn(int(f.young)))
+				f.young -= n
+				f.mature += n
+				f.told = [2]int32{f.actual(), f.mature} // of this the loop learns at once; see shrink
+			}
+		}
+	}
+}
+
+func (w *fakeDeployment) limits() {
+	w.d.Surge, w.d.Unavailable = int32(w.r.Intn(4)), int32(w.r.Intn(4))
+	if w.d.Surge+w.d.Unavailable == 0 {
+		w.d.Unavailable = 1
+	}
+}
+
+// settle lets everybody catch up until nothing changes any more.
+func (w *fakeDeployment) settle() {
+	w.d.Paused = false
+	for range 500 {
+		w.now = w.now.Add(time.Second)
+		for _, f := range w.sets {
+			for range 20 {
+				f.act(w.r)
+			}
+			f.mature += f.young
+			f.young = 0
+			f.report()
+		}
+		w.step()
+		if w.done() {
+			return
+		}
+	}
+	w.t.Fatalf("it did not end: %+v of %+v", w.d, w.view())
+}
+
+func (w *fakeDeployment) done() bool {
+	c := w.d.Status.Conditions.Get(Progressing)
+	if c == nil || c.Reason != NewRSAvailableReason || w.d.Status.Updated != w.d.Replicas || w.d.Status.Replicas != w.d.Replicas {
+		return false
+	}
+	for i, f := range w.sets {
+		if want := w.d.Replicas; (w.of[i] == w.template) != (f.set.Replicas == want) && want > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// TestRolloutKeepsItsLimitsAndEnds has a Deployment changed at random, while its own loop and
+// those of its ReplicaSets act on what they knew some time ago.
+func TestRolloutKeepsItsLimitsAndEnds(t *testing.T) {
+	for seed := range int64(3000) {
+		r := rand.New(rand.NewSource(seed))
+		w := &fakeDeployment{t: t, r: r, now: time.Unix(0, 0)}
+		w.d = Deployment{Replicas: int32(r.Intn(12)), Deadline: time.Hour, History: 10, Recreate: r.Intn(4) == 0}
+		w.limits()
+		if w.d.Recreate {
+			w.d.Surge, w.d.Unavailable = 0, 0
+		}
+		for range 300 {
+			w.change()
+			if w.d.Recreate {
+				w.d.Surge, w.d.Unavailable = 0, 0
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+		w.settle()
+	}
+}
+
+func show(sets []*fakeSet) (out string) {
+	for _, f := range sets {
+		out += fmt.Sprintf("%s: young %d, mature %d, asked for %v, told %v; ", f.set.Name, f.young, f.mature, f.specs, f.told)
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package workload
+
+import (
+	"cmp"
+	"slices"
+)
+
+// scaled says that the Deployment's replicas changed since its sets were scaled last.
+func (r *rollout) scaled() bool {
+	for i := range r.sets {
+		if s := &r.sets[i]; s.Replicas > 0 && s.Desired >= 0 && s.Desired != r.d.Replicas {
+			return true
+		}
+	}
+	return false
+}
+
+// proportion scales without taking the rollout further: each set that has replicas gets its share.
+func (r *rollout) proportion() {
+	if i := r.only(); i >= 0 {
+		r.toward(i)
+		return
+	}
+	if r.current >= 0 {
+		s := &r.sets[r.current]
+		if s.Replicas == r.d.Replicas && s.available() == r.d.Replicas && s.Desired == r.d.Replicas {
+			for _, i := range r.old { // all is new already; what is old is left over
+				if r.sets[i].Replicas > 0 {
+					r.scale(i, 0)
+				}
+			}
+			return
+		}
+	}
+	if !r.d.Recreate {
+		r.share()
+	}
+}
+
+// only is the set that alone has replicas; if none has, the current or else the newest one; -1 if several have, or there is no set.
+func (r *rollout) only() int {
+	found := -1
+	for _, i := range r.all() {
+		if r.sets[i].Replicas > 0 {
+			if found >= 0 {
+				return -1
+			}
+			found = i
+		}
+	}
+	if found < 0 {
+		if all := r.all(); len(all) > 0 {
+			return all[len(all)-1]
+		}
+	}
+	return found
+}
+
+// toward takes one set to the Deployment's replicas, as far as there is room.
+func (r *rollout) toward(i int) {
+	s := &r.sets[i]
+	to := r.d.Replicas
+	if to > s.Replicas {
+		to = s.Replicas + min(r.room(), to-s.Replicas)
+	}
+	if to != s.Replicas || s.Desired != r.d.Replicas {
+		r.scale(i, to)
+	}
+}
+
+// share divides what is to be added or taken away among the sets that have replicas, in proportion to
+// what they have; what is left over by rounding goes to the largest. Among equals the newer gets more, and the older loses more.
+func (r *rollout) share() {
+	var active []int
+	var total int32
+	for _, i := range r.all() {
+		if r.sets[i].Replicas > 0 {
+			active = append(active, i)
+			total += r.sets[i].Replicas
+		}
+	}
+	add := r.d.Limit() - total
+	if add > 0 {
+		add = min(add, r.room())
+	}
+	if add == 0 && total != r.d.Limit() || !r.observed() {
+		return // until there is room, or it is known how much
+	}
+	slices.Reverse(active) // newer first
+	if add < 0 {
+		slices.Reverse(active)
+	}
+	slices.SortStableFunc(active, func(i, j int) int { return cmp.Compare(r.sets[j].Replicas, r.sets[i].Replicas) })
+	to := make([]int32, len(active))
+	var added int32
+	for k, i := range active {
+		n := r.fraction(&r.sets[i])
+		if add > 0 {
+			n = min(max(n, 0), add-added)
+		} else {
+			n = max(min(n, 0), add-added)
+		}
+		to[k] = r.sets[i].Replicas + n
+		added += n
+	}
+	for k := range active {
+		n := max(to[k]+add-added, 0) // what is left
+		added += n - to[k]
+		to[k] = n
+	}
+	r.keepAvailable(active, to)
+	for k, i := range active {
+		if s := &r.sets[i]; to[k] != s.Replicas || s.Desired != r.d.Replicas || s.Max != r.d.Replicas+r.d.Surge {
+			r.scale(i, to[k])
+		}
+	}
+}
+
+// fraction is what a set gains or loses for its share of the new limit, rounded to the nearest.
+func (r *rollout) fraction(s *Set) int32 {
+	if r.d.Replicas == 0 {
+		return -s.Replicas
+	}
+	was := int64(s.Max)
+	if was < 0 {
+		was = int64(r.d.Status.Replicas)
+	}
+	if was <= 0 {
+		return 0
+	}
+	want := int64(s.Replicas) * int64(r.d.Replicas+r.d.Surge)
+	return int32((2*want+was)/(2*was)) - s.Replicas
+}
+
+// keepAvailable moves what sets are to have from pods that are not available to such as are, as far as
+// fewer than must be would be left. Rounding could do that.
+func (r *rollout) keepAvailable(active []int, to []int32) {
+	var left int32
+	for k, i := range active {
+		left += min(to[k], r.sets[i].available())
+	}
+	for i := range r.sets {
+		if !slices.Contains(active, i) {
+			left += r.sets[i].available()
+		}
+	}
+	missing := r.d.floor() - left
+	for k, i := range active {
+		for j, from := range active {
+			give := min(missing, r.sets[i].available()-to[k], to[j]-r.sets[from].available())
+			if give > 0 {
+				to[k] += give
+				to[j] -= give
+				missing -= give
+			}
+		}
+	}
+}
