@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,6 +23,8 @@ type Owner struct {
 	Selector labels.Selector
 	// Fresh asks the API server, not the cache, for the workload, before anything is adopted.
 	Fresh func(ctx context.Context) (metav1.Object, error)
+	// Adopts says which pods without a controller it takes; nil: all that it selects.
+	Adopts func(*corev1.Pod) bool
 }
 
 // Object is an API object.

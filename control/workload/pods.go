@@ -139,7 +139,8 @@ func isNil[T metav1.Object](obj T) bool {
 func (p *Pods) Claim(ctx context.Context, o *Owner) ([]*corev1.Pod, error) {
 	list := Controlled[*corev1.Pod](p.informer, o.Object, true)
 	namespace := o.Object.GetNamespace()
-	own, err := Claim(ctx, o, list, active, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
+	adopts := func(pod *corev1.Pod) bool { return active(pod) && (o.Adopts == nil || o.Adopts(pod)) }
+	own, err := Claim(ctx, o, list, adopts, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
 		_, err := p.client.CoreV1().Pods(namespace).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 		return err
 	})

@@ -1,0 +1,119 @@
+package cronjob
+
+import (
+	"context"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/loop"
+	shared "github.com/berthproject/berth/control/workload"
+	"github.com/berthproject/berth/engine/workload"
+)
+
+const (
+	workers = 4
+	// component is the name under which Kubernetes reports the same events.
+	component = "cronjob-controller"
+	// slack keeps the loop from waking a hair too early.
+	slack = 10 * time.Millisecond
+)
+
+// Kind is what the loop looks after.
+var Kind = batchv1.SchemeGroupVersion.WithKind("CronJob")
+
+type shell struct {
+	client kubernetes.Interface
+	lister batchlisters.CronJobLister
+	jobs   cache.SharedIndexInformer
+	told   *shared.Once
+	events record.EventRecorder
+	loop   *loop.Loop[types.NamespacedName]
+}
+
+// Run makes Jobs until ctx ends. factory (started here if it is not yet) supplies CronJobs and
+// Jobs. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+	events, stop := shared.Recorder(ctx, client, component)
+	defer stop()
+	crons, jobs := factory.Batch().V1().CronJobs(), factory.Batch().V1().Jobs().Informer()
+	s := &shell{client: client, lister: crons.Lister(), jobs: jobs, told: shared.NewOnce(), events: events}
+	s.loop = loop.New("Making the CronJob's Jobs", log, s.sync)
+	if err := shared.IndexByController(jobs); err != nil {
+		return err
+	}
+	err := loop.Watch(crons.Informer(), func(_, now *batchv1.CronJob) {
+		if now != nil {
+			s.loop.Add(keyOf(now))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := shared.WatchControlled[*batchv1.Job](jobs, Kind, s.loop.Add, nil); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), crons.Informer().HasSynced, jobs.HasSynced) {
+		return nil
+	}
+	s.loop.Run(ctx, workers)
+	return nil
+}
+
+func keyOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// sync brings one CronJob up to date.
+func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
+	cj, err := s.lister.CronJobs(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if cj.DeletionTimestamp != nil {
+		return 0, nil // its Jobs go with it, or are left without it
+	}
+	r := &round{shell: s, now: time.Now(), old: cj, cj: cj.DeepCopy(), jobs: shared.Controlled[*batchv1.Job](s.jobs, cj, false)}
+	if err := r.account(ctx); err != nil {
+		return 0, err
+	}
+	wake, err := r.schedule(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.write(ctx); err != nil {
+		return 0, err
+	}
+	if err := r.retire(ctx); err != nil || wake.IsZero() {
+		return 0, err
+	}
+	return max(time.Until(wake)+slack, slack), nil
+}
+
+// machine is what the engine reads of a CronJob with so many active Jobs.
+func machine(cj *batchv1.CronJob, s workload.Schedule, active int) *workload.CronJob {
+	out := &workload.CronJob{
+		Schedule: s, Created: cj.CreationTimestamp.Time, Suspend: cj.Spec.Suspend != nil && *cj.Spec.Suspend, Deleting: cj.DeletionTimestamp != nil, Active: active,
+		Concurrency: map[batchv1.ConcurrencyPolicy]workload.Concurrency{batchv1.ForbidConcurrent: workload.Forbid, batchv1.ReplaceConcurrent: workload.Replace}[cj.Spec.ConcurrencyPolicy],
+	}
+	if cj.Status.LastScheduleTime != nil {
+		out.Last = cj.Status.LastScheduleTime.Time
+	}
+	if d := cj.Spec.StartingDeadlineSeconds; d != nil {
+		out.HasDeadline, out.Deadline = true, time.Duration(min(*d, int64(100*365*24*time.Hour/time.Second)))*time.Second
+	}
+	return out
+}

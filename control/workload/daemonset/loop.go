@@ -1,0 +1,182 @@
+package daemonset
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/loop"
+	shared "github.com/berthproject/berth/control/workload"
+	"github.com/berthproject/berth/control/workload/history"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+const (
+	workers = 4
+	// component is the name under which Kubernetes reports the same events.
+	component = "daemonset-controller"
+)
+
+// Kind is what the loop looks after.
+var Kind = appsv1.SchemeGroupVersion.WithKind("DaemonSet")
+
+type shell struct {
+	client  kubernetes.Interface
+	lister  appslisters.DaemonSetLister
+	nodes   corelisters.NodeLister
+	pods    *shared.Pods
+	history *history.History
+	avoid   *shared.Avoid
+	deaths  *shared.Deaths
+	told    *shared.Once
+	events  record.EventRecorder
+	loop    *loop.Loop[types.NamespacedName]
+	intake  *intake.Intake
+
+	mu       sync.Mutex
+	compiled map[string]compiledNode
+}
+
+// compiledNode is a node as the rules read it, and the object that it was compiled of.
+type compiledNode struct {
+	from *corev1.Node
+	node *model.Node
+}
+
+// Run keeps DaemonSets until ctx ends. factory (started here if it is not yet) supplies them, their pods and the
+// nodes; avoid (nil: nobody) knows the Holds. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.Avoid, log klog.Logger) error {
+	events, stop := shared.Recorder(ctx, client, component)
+	defer stop()
+	pods, err := shared.NewPods(client, factory, events)
+	if err != nil {
+		return err
+	}
+	revisions, err := history.New(client, factory)
+	if err != nil {
+		return err
+	}
+	sets, nodes := factory.Apps().V1().DaemonSets(), factory.Core().V1().Nodes()
+	s := &shell{
+		client: client, lister: sets.Lister(), nodes: nodes.Lister(), pods: pods, history: revisions, avoid: avoid, events: events,
+		deaths: shared.NewDeaths(), told: shared.NewOnce(), intake: intake.New(), compiled: map[string]compiledNode{},
+	}
+	s.loop = loop.New("Keeping the DaemonSet", log, s.sync)
+	if err := s.watch(sets.Informer(), nodes.Informer()); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), sets.Informer().HasSynced, nodes.Informer().HasSynced, pods.HasSynced, revisions.HasSynced) {
+		return nil
+	}
+	s.loop.Run(ctx, workers)
+	return nil
+}
+
+// watch has a DaemonSet looked at when it, its pods, revisions or Holds change, or a pod comes that it may
+// adopt; all of them when a node comes, goes or becomes another place.
+func (s *shell) watch(sets, nodes cache.SharedInformer) error {
+	err := loop.Watch(sets, func(old, now *appsv1.DaemonSet) {
+		if now == nil {
+			now = old
+			s.deaths.Forget(old.UID)
+		}
+		s.loop.Add(keyOf(now))
+	})
+	if err != nil {
+		return err
+	}
+	err = loop.Watch(nodes, func(old, now *corev1.Node) {
+		if old != nil && now != nil && samePlace(old, now) {
+			return
+		}
+		list, _ := s.lister.List(labels.Everything())
+		for _, ds := range list {
+			s.loop.Add(keyOf(ds))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	s.avoid.Tell(func(kind string, owner types.NamespacedName) {
+		if kind == Kind.Kind {
+			s.loop.Add(owner)
+		}
+	})
+	if err := s.history.Watch(Kind, s.loop.Add); err != nil {
+		return err
+	}
+	return s.pods.Watch(Kind, s.loop.Add, s.orphan)
+}
+
+// samePlace says that a DaemonSet cannot tell two states of a node apart.
+func samePlace(a, b *corev1.Node) bool {
+	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)
+}
+
+// orphan has those looked at that may adopt a pod.
+func (s *shell) orphan(p *corev1.Pod) {
+	if len(p.Labels) == 0 {
+		return
+	}
+	list, _ := s.lister.DaemonSets(p.Namespace).List(labels.Everything())
+	for _, ds := range list {
+		if sel, err := metav1.LabelSelectorAsSelector(ds.Spec.Selector); err == nil && sel.Matches(labels.Set(p.Labels)) {
+			s.loop.Add(keyOf(ds))
+		}
+	}
+}
+
+func keyOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// sync brings one DaemonSet up to date.
+func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
+	ds, err := s.lister.DaemonSets(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(ds.Spec.Selector)
+	if err != nil || selector.Empty() || ds.DeletionTimestamp != nil {
+		return 0, nil // validation lets no such selector through
+	}
+	if err := s.pods.Settle(ctx, ds.UID); err != nil {
+		return 0, err
+	}
+	owner := &shared.Owner{Kind: Kind, Object: ds, Selector: selector, Fresh: func(ctx context.Context) (metav1.Object, error) {
+		return s.client.AppsV1().DaemonSets(ds.Namespace).Get(ctx, ds.Name, metav1.GetOptions{})
+	}}
+	revisions, err := s.history.Of(ctx, owner, &ds.Spec.Template, appsv1.DefaultDaemonSetUniqueLabelKey, ds.Status.CollisionCount)
+	if shared.TerminatingNamespace(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	pods, err := s.pods.Claim(ctx, owner)
+	if err != nil {
+		return 0, err
+	}
+	wake, err := s.carryOut(ctx, owner, ds, revisions, pods)
+	return shared.Sooner(s.pods.Pending(ds.UID), wake), err
+}

@@ -1,0 +1,163 @@
+package statefulset
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/loop"
+	"github.com/berthproject/berth/control/template"
+	shared "github.com/berthproject/berth/control/workload"
+	"github.com/berthproject/berth/control/workload/history"
+)
+
+const (
+	workers = 4
+	// component is the name under which Kubernetes reports the same events.
+	component = "statefulset-controller"
+	// hashLabel is the label of a revision that carries its hash.
+	hashLabel = "controller.kubernetes.io/hash"
+	// staleWait is when a number is looked at again whose claims are about to go.
+	staleWait = 2 * time.Second
+)
+
+// Kind is what the loop looks after.
+var Kind = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
+
+type shell struct {
+	client  kubernetes.Interface
+	lister  appslisters.StatefulSetLister
+	claims  corelisters.PersistentVolumeClaimLister
+	pods    *shared.Pods
+	history *history.History
+	avoid   *shared.Avoid
+	deaths  *shared.Deaths
+	told    *shared.Once
+	events  record.EventRecorder
+	loop    *loop.Loop[types.NamespacedName]
+}
+
+// Run keeps StatefulSets until ctx ends. factory (started here if it is not yet) supplies them, their pods and their
+// claims; avoid (nil: nobody) knows the Holds. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.Avoid, log klog.Logger) error {
+	events, stop := shared.Recorder(ctx, client, component)
+	defer stop()
+	pods, err := shared.NewPods(client, factory, events)
+	if err != nil {
+		return err
+	}
+	revisions, err := history.New(client, factory)
+	if err != nil {
+		return err
+	}
+	sets, claims := factory.Apps().V1().StatefulSets(), factory.Core().V1().PersistentVolumeClaims()
+	s := &shell{client: client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoid: avoid, events: events,
+		deaths: shared.NewDeaths(), told: shared.NewOnce()}
+	s.loop = loop.New("Keeping the StatefulSet", log, s.sync)
+	claimsSynced := claims.Informer().HasSynced
+	if err := s.watch(sets.Informer()); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), sets.Informer().HasSynced, claimsSynced, pods.HasSynced, revisions.HasSynced) {
+		return nil
+	}
+	s.loop.Run(ctx, workers)
+	return nil
+}
+
+// watch has a StatefulSet looked at when it, its pods, revisions or Holds change, or a pod comes that it may adopt.
+func (s *shell) watch(sets cache.SharedInformer) error {
+	err := loop.Watch(sets, func(old, now *appsv1.StatefulSet) {
+		if now == nil {
+			now = old
+			s.deaths.Forget(old.UID)
+		}
+		s.loop.Add(keyOf(now))
+	})
+	if err != nil {
+		return err
+	}
+	s.avoid.Tell(func(kind string, owner types.NamespacedName) {
+		if kind == Kind.Kind {
+			s.loop.Add(owner)
+		}
+	})
+	if err := s.history.Watch(Kind, s.loop.Add); err != nil {
+		return err
+	}
+	return s.pods.Watch(Kind, s.loop.Add, s.orphan)
+}
+
+// orphan has those looked at that may adopt a pod.
+func (s *shell) orphan(p *corev1.Pod) {
+	if len(p.Labels) == 0 {
+		return
+	}
+	list, _ := s.lister.StatefulSets(p.Namespace).List(labels.Everything())
+	for _, set := range list {
+		if sel, err := metav1.LabelSelectorAsSelector(set.Spec.Selector); err == nil && sel.Matches(labels.Set(p.Labels)) {
+			s.loop.Add(keyOf(set))
+		}
+	}
+}
+
+func keyOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// sync brings one StatefulSet up to date.
+func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
+	set, err := s.lister.StatefulSets(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
+	if err != nil {
+		return 0, nil // validation lets none through
+	}
+	if err := s.pods.Settle(ctx, set.UID); err != nil {
+		return 0, err
+	}
+	owner := &shared.Owner{Kind: Kind, Object: set, Selector: selector,
+		Fresh: func(ctx context.Context) (metav1.Object, error) {
+			return s.client.AppsV1().StatefulSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
+		},
+		Adopts: func(p *corev1.Pod) bool {
+			_, member := template.Ordinal(set.Name, p.Name)
+			return member
+		},
+	}
+	if set.DeletionTimestamp != nil {
+		return 0, nil // what belongs to it goes with it, or is left without it
+	}
+	revisions, err := s.history.Of(ctx, owner, &set.Spec.Template, hashLabel, set.Status.CollisionCount)
+	if shared.TerminatingNamespace(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	pods, err := s.pods.Claim(ctx, owner)
+	if err != nil {
+		return 0, err
+	}
+	wake, err := s.carryOut(ctx, owner, set, revisions, pods)
+	return shared.Sooner(s.pods.Pending(set.UID), wake), err
+}
