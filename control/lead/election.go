@@ -1,0 +1,110 @@
+package lead
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// Election is how copies agree on who acts.
+type Election struct {
+	Namespace, Name string // of the Lease
+	Identity        string // empty: host name and a random part
+	LeaseDuration   time.Duration
+	RenewDeadline   time.Duration
+	RetryPeriod     time.Duration
+	// Elected is told who leads, and whether that is this copy. May be nil.
+	Elected func(leader string, me bool)
+}
+
+// Default is the election for the Lease kube-system/NAME, with the durations of the stock components.
+func Default(name string) Election {
+	return Election{Namespace: metav1.NamespaceSystem, Name: name, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+}
+
+// Validate says what is wrong with the durations.
+func (e *Election) Validate() error {
+	if e.Namespace == "" || e.Name == "" {
+		return fmt.Errorf("leader election: Lease %q in namespace %q: both must be named", e.Name, e.Namespace)
+	}
+	if e.RetryPeriod <= 0 || 5*e.RenewDeadline <= 6*e.RetryPeriod || e.LeaseDuration < e.RenewDeadline+time.Second {
+		return fmt.Errorf("leader election: lease duration %v, renew deadline %v, retry period %v: the duration must be a second longer than the deadline at least, the deadline a fifth longer than the period",
+			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod)
+	}
+	return nil
+}
+
+// Run waits for the Lease, then calls work, whose requests go through gate. leases is for the Lease alone and must
+// not go through it. Run returns what work returns, nil when ctx ended, or ErrLost; work's context ends
+// when the Lease is lost, and Run waits for it to return.
+func (e *Election) Run(ctx context.Context, leases kubernetes.Interface, gate *Gate, work func(context.Context) error) error {
+	leaseCtx, giveBack := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveBack()
+	leading, over := make(chan struct{}), make(chan struct{})
+	elector, err := e.elector(leases, gate, leading)
+	if err != nil {
+		return err
+	}
+	go func() {
+		defer close(over)
+		elector.Run(leaseCtx)
+	}()
+	defer func() { <-over }()
+	defer giveBack()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-leading:
+	}
+	workCtx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ended := make(chan error, 1)
+	go func() { ended <- work(workCtx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-gate.lost.Done():
+	case <-over:
+		gate.close()
+	}
+	stop(ErrLost)
+	<-ended
+	return ErrLost
+}
+
+func (e *Election) elector(leases kubernetes.Interface, gate *Gate, leading chan struct{}) (*leaderelection.LeaderElector, error) {
+	me := e.Identity
+	if me == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "berth"
+		}
+		me = host + "_" + rand.String(8)
+	}
+	inner := &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name}, Client: leases.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: me}}
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &lock{inner, gate}, Name: e.Name, ReleaseOnCancel: true,
+		LeaseDuration: e.LeaseDuration, RenewDeadline: e.RenewDeadline, RetryPeriod: e.RetryPeriod,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { close(leading) },
+			OnStoppedLeading: func() {},
+			OnNewLeader: func(leader string) {
+				if e.Elected != nil {
+					e.Elected(leader, leader == me)
+				}
+			},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	return elector, nil
+}
