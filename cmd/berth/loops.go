@@ -18,6 +18,7 @@ import (
 	"github.com/berthproject/berth/control/taints"
 	"github.com/berthproject/berth/control/volume"
 	"github.com/berthproject/berth/control/workload"
+	"github.com/berthproject/berth/control/workload/deployment"
 	"github.com/berthproject/berth/control/workload/replicaset"
 )
 
@@ -54,6 +55,9 @@ var loops = []loop{
 	}},
 	{"replicaset", func(ctx context.Context, w loopWorld) error {
 		return replicaset.Run(ctx, w.client, w.factory, w.avoid, w.log)
+	}},
+	{"deployment", func(ctx context.Context, w loopWorld) error {
+		return deployment.Run(ctx, w.client, w.factory, w.log)
 	}},
 	{"disruption", func(ctx context.Context, w loopWorld) error {
 		scales, err := disruption.NewScales(w.config, w.client.Discovery())
