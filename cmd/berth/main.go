@@ -20,7 +20,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
 	if err := root().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "berth:", inWords(err))
-		os.Exit(1)
+		os.Exit(codeOf(err))
 	}
 }
 

@@ -2,6 +2,7 @@ package twin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,6 +35,8 @@ type Guard struct {
 	Off    []string // those whose twins are said to be off
 	// Waits is told that a Lease which looks expired is watched for a while. May be nil.
 	Waits func(holder string, d time.Duration)
+
+	seen *coordinationv1.Lease // at the last look
 }
 
 // Check returns nil when the loops may start, a *Refusal when a twin of one may be running, or why
@@ -46,6 +49,7 @@ func (g *Guard) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	g.seen = l
 	holder, lasts, age := read(l)
 	switch {
 	case holder == "" || age > forgotten+lasts:
@@ -56,42 +60,41 @@ func (g *Guard) Check(ctx context.Context) error {
 	if g.Waits != nil {
 		g.Waits(holder, lasts)
 	}
-	return g.renewed(ctx, l, lasts)
-}
-
-// renewed watches a Lease for a while, and refuses if it is renewed.
-func (g *Guard) renewed(ctx context.Context, was *coordinationv1.Lease, lasts time.Duration) error {
 	for end := time.Now().Add(lasts + time.Second); time.Now().Before(end); {
 		if err := pause(ctx, time.Second); err != nil {
 			return err
 		}
-		now, err := g.lease(ctx)
-		if err != nil {
+		if err := g.Again(ctx); err != nil {
 			return err
-		}
-		if holder, _, _ := read(now); holder != "" && !now.Spec.RenewTime.Equal(was.Spec.RenewTime) {
-			return g.refusal(holder)
 		}
 	}
 	return nil
 }
 
-// Watch returns a *Refusal as soon as a kube-controller-manager comes that the loops would fight, nil when
-// ctx ends. What cannot be read is looked at again.
-func (g *Guard) Watch(ctx context.Context) error {
+// Again refuses if somebody has renewed the Lease since the last look, whatever the clocks say.
+func (g *Guard) Again(ctx context.Context) error {
 	if len(contested(g.Loops, g.Off)) == 0 {
-		<-ctx.Done()
 		return nil
 	}
-	var was *coordinationv1.Lease
+	now, err := g.lease(ctx)
+	if err != nil {
+		return err
+	}
+	was := g.seen
+	g.seen = now
+	if holder, _, _ := read(now); was != nil && holder != "" && !now.Spec.RenewTime.Equal(was.Spec.RenewTime) {
+		return g.refusal(holder)
+	}
+	return nil
+}
+
+// Watch returns a *Refusal soon after a kube-controller-manager has come that the loops would fight, nil when
+// ctx ends. What cannot be read is looked at again.
+func (g *Guard) Watch(ctx context.Context) error {
 	for {
-		now, err := g.lease(ctx)
-		if err == nil {
-			// What was given up before we started is not renewed any more.
-			if holder, _, _ := read(now); was != nil && holder != "" && !now.Spec.RenewTime.Equal(was.Spec.RenewTime) {
-				return g.refusal(holder)
-			}
-			was = now
+		var refusal *Refusal
+		if err := g.Again(ctx); errors.As(err, &refusal) {
+			return err
 		}
 		if pause(ctx, every) != nil {
 			return nil
