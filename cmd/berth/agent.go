@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -15,12 +16,14 @@ import (
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/simulated"
+	berthconfig "github.com/berthproject/berth/internal/config"
 )
 
 // agentCommand runs the agent of one simulated node.
 func agentCommand() *cobra.Command {
 	var nodes nodeFlags
 	var name, kubeconfig string
+	var configs []string
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Run the agent of a node (in this release: a simulated one)",
@@ -31,6 +34,10 @@ simulated runtime: no processes; annotations of a pod say how long it runs
   berth agent --kubeconfig n7.kubeconfig --node-cpu 16`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := loadConfig(configs)
+			if err != nil {
+				return err
+			}
 			config, err := clientConfig(kubeconfig, "berth-agent")
 			if err != nil {
 				return err
@@ -50,7 +57,7 @@ simulated runtime: no processes; annotations of a pod say how long it runs
 				"a node's credential serves that node only; berth credentials --node "+list[0].Name+" makes one"); err != nil {
 				return err
 			}
-			a, err := newAgent(config, list, 0)
+			a, err := newAgent(config, list, settings.berth.Nodes)
 			if err != nil {
 				return err
 			}
@@ -62,11 +69,12 @@ simulated runtime: no processes; annotations of a pod say how long it runs
 	cmd.Flags().StringVar(&name, "node-name", host, "name of the node; without it the one that the credential is for")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential; without it the default cluster's")
 	nodes.add(cmd.Flags())
+	configFlag(cmd.Flags(), &configs)
 	return cmd
 }
 
 // newAgent serves nodes with the simulated runtime.
-func newAgent(config *rest.Config, nodes []*corev1.Node, writers int) (*agent.Agent, error) {
+func newAgent(config *rest.Config, nodes []*corev1.Node, o berthconfig.Nodes) (*agent.Agent, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server says when it is too much
 	client, err := kubernetes.NewForConfig(config)
@@ -74,7 +82,7 @@ func newAgent(config *rest.Config, nodes []*corev1.Node, writers int) (*agent.Ag
 		return nil, err
 	}
 	return agent.New(agent.Options{
-		Client: client, Nodes: nodes, Writers: writers, Log: klog.Background(),
+		Client: client, Nodes: nodes, Writers: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(),
 		Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) },
 	})
 }

@@ -43,7 +43,9 @@ type loopWorld struct {
 
 // loops are all of them, one line each.
 var loops = []loop{
-	{"nodelifecycle", func(ctx context.Context, w loopWorld) error { return nodelifecycle.Run(ctx, w.client, w.log) }},
+	{"nodelifecycle", func(ctx context.Context, w loopWorld) error {
+		return nodelifecycle.Run(ctx, w.client, w.factory, w.set.berth.NodeLifecycle.Health(), w.log)
+	}},
 	{"taints", func(ctx context.Context, w loopWorld) error {
 		return taints.Run(ctx, w.client, w.factory, w.displacer(taints.Component), w.set.taintOptions(), w.log)
 	}},

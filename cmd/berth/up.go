@@ -106,7 +106,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 			return err
 		}
 		if len(nodes) > 0 {
-			a, err := newAgent(as(config, pki.Component("simulated-nodes").Name), nodes, settings.berth.Nodes.StatusWriters)
+			a, err := newAgent(as(config, pki.Component("simulated-nodes").Name), nodes, settings.berth.Nodes)
 			if err != nil {
 				return err
 			}

@@ -1,15 +1,12 @@
-// Package nodelifecycle keeps the taints of nodes in step with their conditions
-// and with spec.unschedulable: the NoSchedule half of Kubernetes' node lifecycle
-// controller.
+// Package nodelifecycle carries out what engine/nodehealth decides: conditions of silent
+// nodes become Unknown, conditions become taints, pods of nodes that are not ready are not ready either.
 //
-//	Ready=False                 node.kubernetes.io/not-ready
-//	Ready=Unknown or absent     node.kubernetes.io/unreachable; not-ready when absent
-//	MemoryPressure=True         node.kubernetes.io/memory-pressure
-//	DiskPressure=True           node.kubernetes.io/disk-pressure
-//	PIDPressure=True            node.kubernetes.io/pid-pressure
-//	NetworkUnavailable=True     node.kubernetes.io/network-unavailable
-//	spec.unschedulable          node.kubernetes.io/unschedulable
+//	watch of nodes and Leases ──▶ Step ──▶ MarkUnknown ──▶ status of the node, if its Lease is as old on the server
+//	             its own clock ──┘    └──▶ Retaint     ──▶ spec.taints, if the node is as it was seen
+//	watch of nodes and pods   ──▶ condition Ready of pods False, at once
 //
-// It takes away the not-ready taint that admission puts on every new node. It
-// does not judge heartbeats, and evicts nobody.
+// Taints of others stay as they are. Who is driven out by the taints is decided by engine/taints.
+//
+// Departures from Kubernetes: before a node is marked its Lease is read from the server, so that a watch
+// that lags loses nobody; a node that comes or goes is no event.
 package nodelifecycle

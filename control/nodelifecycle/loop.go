@@ -2,97 +2,139 @@ package nodelifecycle
 
 import (
 	"context"
-	"encoding/json"
+	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	coordinationlisters "k8s.io/client-go/listers/coordination/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/loop"
+	"github.com/berthproject/berth/engine/nodehealth"
 )
 
-// workers is how many nodes are brought up to date at once.
-const workers = 32
+const (
+	// workers is how many nodes, and how many pods, are written at once.
+	workers = 32
+	// pause is how long events are gathered before they are looked at.
+	pause = 50 * time.Millisecond
+	// component is the name under which Kubernetes reports the same events.
+	component = "node-controller"
+)
 
-// Run keeps the taints of all nodes until ctx ends.
-func Run(ctx context.Context, client kubernetes.Interface, log klog.Logger) error {
-	factory := informers.NewSharedInformerFactory(client, 0)
-	nodes := factory.Core().V1().Nodes()
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
-	defer queue.ShutDown()
-	add := func(obj any) {
-		if n, ok := obj.(*corev1.Node); ok {
-			if _, changed := taints(n, time.Time{}); changed {
-				queue.Add(n.Name)
-			}
-		}
+// health carries the machine's effects out.
+type health struct {
+	client kubernetes.Interface
+	nodes  corelisters.NodeLister
+	leases coordinationlisters.LeaseNamespaceLister
+	pods   cache.Indexer
+	events record.EventRecorder
+	steps  *loop.Stepper[nodehealth.Event]
+	writes *loop.Loop[key]
+	unfit  *loop.Loop[podKey]
+	log    klog.Logger
+
+	mu     sync.Mutex
+	orders map[key]nodehealth.Effect // that are under way
+}
+
+// key names a write about a node: of its taints, or else of its conditions.
+type key struct {
+	node   string
+	taints bool
+}
+
+type podKey struct{ namespace, name string }
+
+// byNode is the index of pods by their node.
+const byNode = "nodelifecycle-node"
+
+// Run looks after nodes until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods. An error
+// means that it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o nodehealth.Options, log klog.Logger) error {
+	own := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(corev1.NamespaceNodeLease), informers.WithTransform(lean))
+	pods, nodes, leases := factory.Core().V1().Pods(), factory.Core().V1().Nodes(), own.Coordination().V1().Leases()
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	h := &health{
+		client: client, nodes: nodes.Lister(), leases: leases.Lister().Leases(corev1.NamespaceNodeLease), pods: pods.Informer().GetIndexer(),
+		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
+		steps:  loop.NewStepper[nodehealth.Event](), log: log, orders: map[key]nodehealth.Effect{},
 	}
-	informer := nodes.Informer()
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) },
-	}); err != nil {
+	h.writes = loop.New("Writing the node", log, h.write)
+	h.unfit = loop.New("Marking the pod not ready", log, h.unready)
+	if err := pods.Informer().AddIndexers(cache.Indexers{byNode: nodeOf}); err != nil {
+		return err
+	}
+	if err := h.watch(nodes.Informer(), pods.Informer(), leases.Informer()); err != nil {
 		return err
 	}
 	factory.Start(ctx.Done())
-	defer factory.Shutdown()
-	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+	own.Start(ctx.Done())
+	defer own.Shutdown()
+	if !cache.WaitForCacheSync(ctx.Done(), nodes.Informer().HasSynced, pods.Informer().HasSynced, leases.Informer().HasSynced) {
 		return nil
 	}
-	step := func() bool {
-		name, down := queue.Get()
-		if down {
-			return false
-		}
-		defer queue.Done(name)
-		if err := sync(ctx, client, nodes.Lister().Get, name); err != nil {
-			if !apierrors.IsConflict(err) && ctx.Err() == nil {
-				log.Error(err, "Tainting the node failed; trying again", "node", name)
-			}
-			queue.AddRateLimited(name)
-			return true
-		}
-		queue.Forget(name)
-		return true
-	}
-	for range workers {
-		go func() {
-			for step() {
-			}
-		}()
-	}
-	<-ctx.Done()
+	h.run(ctx, nodehealth.New(o, time.Now()))
 	return nil
 }
 
-// sync writes a node's taints if they are not as its conditions demand. The
-// resource version makes sure that nobody else's change is lost.
-func sync(ctx context.Context, client kubernetes.Interface, get func(string) (*corev1.Node, error), name string) error {
-	n, err := get(name)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	want, changed := taints(n, time.Now())
-	if !changed {
-		return nil
-	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": n.ResourceVersion, "uid": n.UID},
-		"spec":     map[string]any{"taints": want},
+// run steps the machine until ctx ends.
+func (h *health) run(ctx context.Context, machine *nodehealth.Machine) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { h.writes.Run(ctx, workers) })
+	wg.Go(func() { h.unfit.Run(ctx, workers) })
+	allDown := false
+	h.steps.Run(ctx, pause, func(now time.Time, events []nodehealth.Event) time.Time {
+		effects, wake := machine.Step(now, events)
+		for _, e := range effects {
+			h.order(e)
+		}
+		if zones, down := machine.Zones(); down != allDown {
+			allDown = down
+			h.log.Info("Whether all nodes are lost has changed; while they are, no pod is driven out", "lost", down, "zones", len(zones))
+		}
+		return wake
 	})
-	if err != nil {
-		return err
+}
+
+// lean drops what is not read of a Lease.
+func lean(obj any) (any, error) {
+	if l, ok := obj.(*coordinationv1.Lease); ok {
+		l.ManagedFields, l.OwnerReferences, l.Labels, l.Annotations = nil, nil, nil, nil
 	}
-	_, err = client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
+	return obj, nil
+}
+
+func nodeOf(obj any) ([]string, error) {
+	p, ok := obj.(*corev1.Pod)
+	if !ok || p.Spec.NodeName == "" {
+		return nil, nil
 	}
-	return err
+	return []string{p.Spec.NodeName}, nil
+}
+
+// order has an effect carried out.
+func (h *health) order(e nodehealth.Effect) {
+	var k key
+	switch e := e.(type) {
+	case nodehealth.MarkUnknown:
+		k = key{e.Node, false}
+	case nodehealth.Retaint:
+		k = key{e.Node, true}
+	}
+	h.mu.Lock()
+	h.orders[k] = e
+	h.mu.Unlock()
+	h.writes.Add(k)
 }
