@@ -238,6 +238,9 @@ func lines(r *drain.Result) string {
 		if p.Block != nil {
 			fmt.Fprintf(&b, " %s %s never=%v", p.Block.Kind, p.Block.Budget, p.Block.Never)
 		}
+		if p.Held != nil && os.Getenv("BERTH_TRACE") != "" {
+			fmt.Fprintf(&b, " first held by %s %s: %s, until %s", p.Held.Kind, p.Held.Budget, p.Held.Why, p.Held.Until)
+		}
 		b.WriteString("\n")
 	}
 	return b.String()

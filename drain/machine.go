@@ -73,6 +73,13 @@ func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 			if c.stage == asked {
 				return nil, time.Time{}
 			}
+			if at := c.insist(m.patience); now.Before(at) {
+				if now.Before(c.notUntil) {
+					return nil, c.notUntil
+				}
+				c.enter(asked, now)
+				return Evict{c.Pod}, time.Time{}
+			}
 			if wake, settled := m.settled(now, v, c); !settled {
 				return nil, wake
 			}
@@ -114,18 +121,35 @@ func (m *Machine) Answer(now time.Time, uid string, ok bool, words string) {
 	}
 	if !ok {
 		x.enter(waiting, now)
-		x.refused, x.notUntil = words, now.Add(retryRefused)
-		x.before, x.Round = nil, 0
-		m.evicted--
-		m.current = nil
+		if x.firstNo.IsZero() {
+			x.firstNo = now
+		}
+		x.refused, x.notUntil = words, now.Add(askAgain)
+		if !now.Before(x.insist(m.patience)) {
+			x.withdraw()
+			m.evicted--
+			m.current = nil
+		}
 		return
 	}
-	x.refused, x.Block = "", nil
+	x.refused, x.Block, x.firstNo = "", nil, time.Time{}
 	x.enter(granted, now)
 }
 
-// retryRefused is how long an eviction that the API server refused is not asked for again.
-const retryRefused = 5 * time.Second
+// askAgain is how long an eviction that the API server refused is not asked for again.
+const askAgain = time.Second
+
+// insist is until when an eviction is asked for again that was refused though the budgets
+// seemed to allow it: one of them is behind. Zero: it was not refused.
+func (x *Move) insist(p Patience) time.Time {
+	if x.stage != waiting || x.firstNo.IsZero() {
+		return time.Time{}
+	}
+	return x.firstNo.Add(p.Budgets)
+}
+
+// withdraw has a move wait for another round.
+func (x *Move) withdraw() { x.Round, x.before, x.firstNo = 0, nil, time.Time{} }
 
 // retryAt is when a refused eviction may be asked for again; zero when there is none.
 func (m *Machine) retryAt(now time.Time) (at time.Time) {

@@ -38,6 +38,7 @@ type Move struct {
 	unready  bool            // the replacement took too long to be Ready
 	refused  string          // what the API server said to the last eviction
 	notUntil time.Time       // it is not asked for again before
+	firstNo  time.Time       // when it was refused first in this round
 }
 
 // Evicted says that it leaves, or is gone.

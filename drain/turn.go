@@ -117,7 +117,7 @@ func (m *Machine) settled(now time.Time, v *View, x *Move) (wake time.Time, ok b
 			return at, false
 		}
 		x.enter(waiting, now) // it was granted, and is there as if nothing had been
-		x.Round, x.before = 0, nil
+		x.withdraw()
 		return time.Time{}, true
 	}
 	if x.owned() && x.Replacement == nil {

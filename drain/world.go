@@ -32,8 +32,8 @@ type world struct {
 // Preempted is a pod that has to make room for a replacement.
 type Preempted struct{ Pod, By *model.Pod }
 
-// Pods take a second to stop; what comes for them may be made in the same second.
-const stopping = time.Second
+// tick is what things take. What happens later is queued later.
+const tick = time.Second
 
 func newWorld(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *world {
 	w := &world{now: now, machine: scheduling.New(cfg), scale: scale, budgets: map[string]map[string]*model.Budget{}}
@@ -150,6 +150,7 @@ func (w *world) makesRoom() bool {
 
 // evict answers as the eviction API does.
 func (w *world) evict(p *model.Pod) (ok bool, words string) {
+	w.now = w.now.Add(tick)
 	is := w.view.Pod(p.UID)
 	if is == nil {
 		return true, ""
@@ -188,7 +189,7 @@ func (w *world) die(p *model.Pod) {
 	if w.view.Pod(p.UID) == nil {
 		return
 	}
-	w.now = w.now.Add(stopping)
+	w.now = w.now.Add(tick)
 	w.view.Remove(p.UID)
 	w.events = append(w.events, scheduling.Remove{Object: p})
 	if p.Owner.Kind == "StatefulSet" {
