@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -75,9 +76,9 @@ var loops = []loop{
 	}},
 }
 
-// startControllers starts the loops. ca is the certificate that pods check the
+// startControllers starts the loops, or those of them that are named. ca is the certificate that pods check the
 // API server by.
-func startControllers(p *parts, config *rest.Config, ca []byte, set settings) error {
+func startControllers(p *parts, config *rest.Config, ca []byte, set settings, names ...string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server says when it is too much
 	client, err := kubernetes.NewForConfig(config)
@@ -101,7 +102,9 @@ func startControllers(p *parts, config *rest.Config, ca []byte, set settings) er
 	}
 	p.run("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.log) })
 	for _, l := range loops {
-		p.run(l.name, func(ctx context.Context) error { return l.run(ctx, w) })
+		if len(names) == 0 || slices.Contains(names, l.name) {
+			p.run(l.name, func(ctx context.Context) error { return l.run(ctx, w) })
+		}
 	}
 	return nil
 }

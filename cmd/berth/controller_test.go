@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/control/lead"
+	"github.com/berthproject/berth/control/twin"
+)
+
+// A loop without a word on its twin would run beside it.
+func TestEveryLoopIsAccountedFor(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range loopNames() {
+		if seen[name] || !twin.Known(name) {
+			t.Errorf("loop %s is there twice, or is not in control/twin", name)
+		}
+		seen[name] = true
+	}
+}
+
+func TestLoopsAreNamed(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                    "",
+		"taints disruption":   "",
+		"taints=taints":       "",
+		"=taints":             "",
+		"taint":               `loop "taint": there is none`,
+		"taints taints":       `loop "taints": is named twice`,
+		"taints=taint":        `--upstream-off "taint": there is no loop`,
+		"taints=disruption":   `--upstream-off "disruption": that loop is not among those to run: taints`,
+		"taints node-drainer": `loop "node-drainer": there is none`,
+	} {
+		f := controllerFlags{elect: true, election: lead.Default("berth-controller")}
+		names, off, _ := strings.Cut(args, "=")
+		if off != "" {
+			f.off = []string{off}
+		}
+		err := f.check(strings.Fields(names))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", args, err, want)
+		}
+	}
+}
