@@ -46,9 +46,10 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// New is a machine that knows nothing.
+// New is a machine that knows nothing. It judges zones for the first time after a MonitorPeriod, when it
+// has been told of all nodes.
 func New(o Options, started time.Time) *Machine {
-	return &Machine{o: o, nodes: map[string]*node{}, last: map[string]time.Time{}, floor: started.Add(o.GracePeriod), next: started}
+	return &Machine{o: o, nodes: map[string]*node{}, last: map[string]time.Time{}, floor: started.Add(o.GracePeriod), next: started.Add(o.MonitorPeriod)}
 }
 
 // Step takes in events, in order, and returns what is to be done, and when to be called
@@ -107,7 +108,7 @@ func (m *Machine) set(now time.Time, e Node) {
 		if was.Status == Absent != (is.Status == Absent) || !was.Heartbeat.Equal(is.Heartbeat) {
 			n.seen = now
 		}
-		if was.Status == True && is.Status != True && m.next.After(now) {
+		if !was.Status.lost() && is.Status.lost() && m.next.After(now) {
 			m.next = now // it may be its turn
 		}
 		n.Node = e

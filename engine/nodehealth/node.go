@@ -20,6 +20,9 @@ const (
 // String is the status as the API has it.
 func (s Status) String() string { return [...]string{"", "True", "False", "Unknown"}[s] }
 
+// lost says whether a node of whose Ready condition this is the status is lost.
+func (s Status) lost() bool { return s == False || s == Unknown }
+
 // Condition is a node's condition.
 type Condition struct {
 	Type                  string

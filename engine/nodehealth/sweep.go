@@ -85,12 +85,9 @@ func unknown(n *Node, now time.Time) (out []Condition) {
 	return out
 }
 
-// lost says whether the node is lost by what the API says of it.
-func (n *node) lost() bool { s := n.Ready(); return s == False || s == Unknown }
-
 // waits says whether a node stands in line for its taint.
 func (m *Machine) waits(now time.Time, n *node) bool {
-	if !n.lost() || n.granted {
+	if !n.Ready().lost() || n.granted {
 		return false
 	}
 	if n.Ready() == Unknown && m.floor.After(now) {

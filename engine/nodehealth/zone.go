@@ -65,7 +65,7 @@ func Survey(nodes []Node, o Options, now time.Time) (zones []Zone, allDown bool)
 	for i := range nodes {
 		list[i] = &node{Node: nodes[i]}
 	}
-	zones, allDown = survey(list, o, now, func(n *node) bool { return n.Ready() == True }, func(n *node) bool { return n.lost() })
+	zones, allDown = survey(list, o, now, func(n *node) bool { return n.Ready() == True }, func(n *node) bool { return n.Ready().lost() })
 	for i := range zones {
 		zones[i].times(now)
 	}
