@@ -2,13 +2,18 @@ package apiserver
 
 import (
 	"fmt"
+	"os"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/informers"
+	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/actuate"
 	"github.com/berthproject/berth/apiserver/auth"
 	"github.com/berthproject/berth/apiserver/subresource"
 )
@@ -41,8 +46,13 @@ func (s *Server) publishIssuer() error {
 
 // virtual are the resources that are answered and not stored.
 func (s *Server) virtual(made *storages) map[schema.GroupVersion]map[string]rest.Storage {
+	pods := corev1.Resource("pods")
 	answers := map[schema.GroupVersion]map[string]rest.Storage{
-		corev1.SchemeGroupVersion: {"bindings": subresource.NewLegacyBinding(made.store(corev1.Resource("pods")))},
+		corev1.SchemeGroupVersion: {
+			"bindings": subresource.NewLegacyBinding(made.store(pods)),
+			"pods/eviction": subresource.NewEvictions(made.store(pods), made.store(policyv1.Resource("poddisruptionbudgets")), made.stores[pods],
+				s.evictions().Tell, s.options.Evictions),
+		},
 	}
 	for resource, storage := range s.security.Storages() {
 		gv := schema.GroupVersion{Group: resource.Group, Version: "v1"}
@@ -52,4 +62,11 @@ func (s *Server) virtual(made *storages) map[schema.GroupVersion]map[string]rest
 		answers[gv][resource.Resource] = storage
 	}
 	return answers
+}
+
+// evictions writes the records of evictions that were asked of this server.
+func (s *Server) evictions() *actuate.Displacer {
+	host, _ := os.Hostname()
+	return &actuate.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host,
+		Lost: func(what string, err error) { klog.ErrorS(err, "An eviction could not be recorded", "what", what) }}
 }

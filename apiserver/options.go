@@ -5,6 +5,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+
+	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/engine/budget"
 )
 
 // Options say where a server listens, what it keeps its objects in, and what it serves.
@@ -33,6 +36,8 @@ type Options struct {
 	// StrictVersions answers resource versions that are no numbers with 400 or 422
 	// in watches and updates, too, where kube-apiserver answers 500.
 	StrictVersions bool
+	// Evictions say how requests to evict pods are answered.
+	Evictions subresource.EvictionOptions
 }
 
 // DefaultOptions are those of `berth server` without flags.
@@ -45,6 +50,8 @@ func DefaultOptions() Options {
 		MaxMutatingRequestsInFlight: 200,
 		StoredOnlyWarnings:          true,
 		StrictVersions:              true,
+		Evictions: subresource.EvictionOptions{Refund: true, SayWhy: true,
+			Rules: budget.Evictions{Recount: true, EndNever: true}},
 	}
 }
 

@@ -98,7 +98,11 @@ func startServer(t *testing.T, binary string, more ...string) *apiServer {
 	}
 	atExit(func() { _ = os.RemoveAll(dir) })
 	address := testkit.FreeAddress(t)
-	args := append([]string{"server", "--data-dir", dir, "--listen", address, "--stored-only-warnings=false", "--strict-resource-versions=false", "--disable-admission-plugins", "ServiceAccount"}, more...)
+	file := filepath.Join(dir, "as-recorded.yaml")
+	if err := os.WriteFile(file, []byte(asRecorded), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"server", "--config", file, "--data-dir", filepath.Join(dir, "data"), "--listen", address, "--stored-only-warnings=false", "--strict-resource-versions=false", "--disable-admission-plugins", "ServiceAccount"}, more...)
 	cmd := exec.Command(binary, args...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -114,8 +118,14 @@ func startServer(t *testing.T, binary string, more ...string) *apiServer {
 			_ = cmd.Process.Kill()
 		}
 	})
-	return connect(t, filepath.Join(dir, "kubeconfig"), exited)
+	return connect(t, filepath.Join(dir, "data", "kubeconfig"), exited)
 }
+
+// asRecorded switches off what flags do not.
+const asRecorded = `apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+budgets: {severalMatch: refuse, recount: false, refundFailedEvictions: false, explainRefusals: false, forbidImpossible: false}
+`
 
 // connect waits for the kubeconfig and for /readyz.
 func connect(t *testing.T, kubeconfig string, exited <-chan error) *apiServer {

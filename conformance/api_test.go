@@ -9,9 +9,6 @@ import (
 	"testing"
 )
 
-// notYet are families of behaviour that a later release brings.
-var notYet = map[string]string{"eviction": "the eviction subresource is not served yet"}
-
 // apiVector is one recorded script; shared/conformance/api/README.md describes it.
 type apiVector struct {
 	ID      string    `json:"id"`
@@ -75,10 +72,6 @@ func TestAPI(t *testing.T) {
 	servers := newServers(t)
 	different := divergent(t)
 	for _, name := range names {
-		if why := notYet[name]; why != "" {
-			fmt.Printf("%s: skipped, %d vectors: %s\n", name, len(families[name]), why)
-			continue
-		}
 		t.Run(name, func(t *testing.T) { runFamily(t, name, families[name], servers, different) })
 	}
 }

@@ -13,7 +13,7 @@ func policy() []Kind {
 		GroupVersion: policyv1.SchemeGroupVersion, Kind: "PodDisruptionBudget", Resource: "poddisruptionbudgets", ShortNames: []string{"pdb"}, Namespaced: true,
 		New:       func() runtime.Object { return &policyv1.PodDisruptionBudget{} },
 		NewList:   func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
-		HasStatus: true, Generation: Counted, StoredOnly: true,
+		HasStatus: true, Generation: Counted,
 		RequireVersionOnUpdate: true,
 	}}
 }

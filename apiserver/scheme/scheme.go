@@ -8,7 +8,9 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -58,6 +60,9 @@ func New(table []kinds.Kind) (*Set, error) {
 		metav1.AddToGroupVersion(external, gv)
 	}
 	v1 := schema.GroupVersion{Version: "v1"}
+	if err := addOldEviction(s); err != nil {
+		return nil, fmt.Errorf("registering the eviction of old clients: %w", err)
+	}
 	metav1.AddToGroupVersion(s, v1)
 	metav1.AddToGroupVersion(external, v1)
 	for gv := range versions {
@@ -131,5 +136,23 @@ func addFieldLabels(s *runtime.Scheme, k kinds.Kind) error {
 			return "", "", fmt.Errorf("field label not supported: %s", label)
 		}
 		return name, value, nil
+	})
+}
+
+// addOldEviction decodes what clients of before policy/v1 send: the same under
+// another version. Nothing is served or answered in it.
+func addOldEviction(s *runtime.Scheme) error {
+	s.AddKnownTypes(policyv1beta1.SchemeGroupVersion, &policyv1beta1.Eviction{})
+	if err := s.AddConversionFunc((*policyv1beta1.Eviction)(nil), (*policyv1.Eviction)(nil), func(a, b any, _ conversion.Scope) error {
+		old := a.(*policyv1beta1.Eviction)
+		*b.(*policyv1.Eviction) = policyv1.Eviction{ObjectMeta: old.ObjectMeta, DeleteOptions: old.DeleteOptions}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return s.AddConversionFunc((*policyv1.Eviction)(nil), (*policyv1beta1.Eviction)(nil), func(a, b any, _ conversion.Scope) error {
+		eviction := a.(*policyv1.Eviction)
+		*b.(*policyv1beta1.Eviction) = policyv1beta1.Eviction{ObjectMeta: eviction.ObjectMeta, DeleteOptions: eviction.DeleteOptions}
+		return nil
 	})
 }

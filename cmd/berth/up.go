@@ -19,6 +19,7 @@ import (
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/store"
+	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/control/scheduler"
 )
 
@@ -168,6 +169,8 @@ func serverOptions(flags *pflag.FlagSet, o *apiserver.Options, settings settings
 			set()
 		}
 	}
+	b := settings.berth.Budgets
+	o.Evictions = subresource.EvictionOptions{Rules: b.Rules(), Refund: b.RefundFailedEvictions, SayWhy: b.ExplainRefusals}
 }
 
 // upDirs settles where things are kept: with --ephemeral in a directory that goes

@@ -1,0 +1,223 @@
+package subresource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/dryrun"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// EvictionOptions say how evictions are answered.
+type EvictionOptions struct {
+	Rules budget.Evictions
+	// Refund gives back what was taken from budgets for an eviction that then failed.
+	Refund bool
+	// SayWhy puts the reason of a refusal into its message, too.
+	SayWhy bool
+}
+
+// Evictions serves pods/eviction: a request to delete a pod that disruption budgets may refuse.
+//
+// The answer is engine/budget's, from the budgets and pods that the store has now. What it takes from a budget is one
+// update that fails if the budget has changed since it was read; then all is asked again. So no
+// two requests, in this process or another, count on the same disruption. The pod then gets its
+// DisruptionTarget condition, the event tells, and it is deleted.
+type Evictions struct {
+	pods, budgets *registry.Store
+	deleter       rest.GracefulDeleter // of pods
+	tell          func(context.Context, *displace.Record) error
+	o             EvictionOptions
+	intake        *intake.Intake
+
+	// Requests of one namespace take turns from asking to booking, lest they only conflict.
+	turns [64]sync.Mutex
+	seed  maphash.Seed
+}
+
+var (
+	_ rest.NamedCreater             = &Evictions{}
+	_ rest.GroupVersionKindProvider = &Evictions{}
+	_ rest.GroupVersionAcceptor     = &Evictions{}
+)
+
+// NewEvictions serves pods/eviction. Deleter deletes pods by their own rules; tell is told of
+// each displacement before the pod is deleted, and again if it fails.
+func NewEvictions(pods, budgets *registry.Store, deleter rest.GracefulDeleter, tell func(context.Context, *displace.Record) error, o EvictionOptions) *Evictions {
+	return &Evictions{pods: pods, budgets: budgets, deleter: deleter, tell: tell, o: o, intake: intake.New(), seed: maphash.MakeSeed()}
+}
+
+// New returns what a request carries.
+func (e *Evictions) New() runtime.Object { return &policyv1.Eviction{} }
+
+// Destroy does nothing: the stores belong to their kinds.
+func (e *Evictions) Destroy() {}
+
+// GroupVersionKind is Eviction in policy/v1.
+func (e *Evictions) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
+	return policyv1.SchemeGroupVersion.WithKind("Eviction")
+}
+
+// AcceptsGroupVersion also takes the version that old clients send.
+func (e *Evictions) AcceptsGroupVersion(gv schema.GroupVersion) bool {
+	return gv == policyv1.SchemeGroupVersion || gv == policyv1beta1.SchemeGroupVersion
+}
+
+const (
+	evictionTries = 20
+	// evictionPause is the longest pause between tries; it grows to that.
+	evictionPause = 500 * time.Millisecond
+)
+
+// errAgain: what the answer was made from has changed meanwhile.
+var errAgain = errors.New("it has changed meanwhile")
+
+// request is one eviction as far as it has come.
+type request struct {
+	name  string
+	opts  *metav1.DeleteOptions
+	dry   bool
+	paid  []payment
+	asker string
+}
+
+// Create evicts the pod called name, or says why not.
+func (e *Evictions) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	eviction, ok := obj.(*policyv1.Eviction)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want an Eviction, have %T", obj))
+	}
+	if name != eviction.Name {
+		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
+	}
+	opts, err := deleteOptions(eviction, options)
+	if err != nil {
+		return nil, err
+	}
+	if validate != nil {
+		if err := validate(ctx, eviction.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	r := &request{name: name, opts: opts, dry: dryrun.IsDryRun(opts.DryRun)}
+	if u, ok := genericapirequest.UserFrom(ctx); ok {
+		r.asker = u.GetName()
+	}
+	for try := range evictionTries {
+		if err = e.try(ctx, r); !errors.Is(err, errAgain) {
+			break
+		}
+		pause(ctx, try)
+	}
+	switch {
+	case errors.Is(err, errAgain):
+		if e.o.Refund {
+			e.refund(context.WithoutCancel(ctx), r)
+		}
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("pod %s/%s and its disruption budgets changed %d times while it was to be evicted", genericapirequest.NamespaceValue(ctx), name, evictionTries), 10)
+	case err != nil:
+		return nil, err
+	}
+	return &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated}, nil
+}
+
+// pause waits longer from try to try, never quite the same time.
+func pause(ctx context.Context, try int) {
+	longest := min(evictionPause, 5*time.Millisecond<<min(try, 10))
+	t := time.NewTimer(longest/2 + rand.N(longest/2+1))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// deleteOptions are those in the eviction; a dry run may be asked for there or in the URL.
+func deleteOptions(eviction *policyv1.Eviction, options *metav1.CreateOptions) (*metav1.DeleteOptions, error) {
+	opts := eviction.DeleteOptions.DeepCopy()
+	if opts == nil {
+		opts = &metav1.DeleteOptions{}
+	}
+	if errs := metavalidation.ValidateDeleteOptions(opts); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	switch {
+	case len(opts.DryRun) == 0:
+		opts.DryRun = options.DryRun
+	case len(options.DryRun) > 0 && !slices.Equal(opts.DryRun, options.DryRun):
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("Non-matching dry-run options in request and content: %v and %v", options.DryRun, opts.DryRun))
+	}
+	return opts, nil
+}
+
+// try evicts unless something changes meanwhile.
+func (e *Evictions) try(ctx context.Context, r *request) error {
+	pod, guarded, err := e.grant(ctx, r)
+	if err != nil {
+		return err
+	}
+	// What is paid for is done, even if whoever asked has gone.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	err = e.remove(ctx, r, pod, guarded)
+	if apierrors.IsConflict(err) && e.o.Refund {
+		e.refund(ctx, r)
+	}
+	return err
+}
+
+// grant asks the budgets and books what it takes. It returns the pod that it is granted for, and
+// whether only as it is.
+func (e *Evictions) grant(ctx context.Context, r *request) (*corev1.Pod, bool, error) {
+	turn := &e.turns[maphash.String(e.seed, genericapirequest.NamespaceValue(ctx))%uint64(len(e.turns))]
+	turn.Lock()
+	defer turn.Unlock()
+	obj, err := e.pods.Get(ctx, r.name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, false, err
+	}
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil, false, fmt.Errorf("want a Pod called %s, have %T", r.name, obj)
+	}
+	if e.o.Refund {
+		if err := matches(pod, r.opts.Preconditions); err != nil {
+			e.refund(ctx, r)
+			return nil, false, err
+		}
+	}
+	v, budgets, err := e.judge(ctx, pod)
+	if err != nil {
+		return nil, false, err
+	}
+	if v.Result != budget.Granted {
+		return nil, false, e.refusal(v)
+	}
+	if !r.dry {
+		if err := e.debit(ctx, r, pod, v, budgets); err != nil {
+			return nil, false, err
+		}
+	}
+	return pod, v.Guarded, nil
+}

@@ -1,0 +1,165 @@
+package subresource
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// payment is what was taken from a budget.
+type payment struct {
+	budget *policyv1.PodDisruptionBudget // as it was
+	entry  displace.Entry
+}
+
+// judge asks the budgets of a pod, and returns them by name. Pods are counted after the
+// budgets were read: whom a budget has let go is either in its entries or seen to go.
+func (e *Evictions) judge(ctx context.Context, pod *corev1.Pod) (budget.Verdict, map[string]*policyv1.PodDisruptionBudget, error) {
+	list, err := e.budgets.List(ctx, &metainternalversion.ListOptions{})
+	if err != nil {
+		return budget.Verdict{}, nil, err
+	}
+	found, ok := list.(*policyv1.PodDisruptionBudgetList)
+	if !ok {
+		return budget.Verdict{}, nil, fmt.Errorf("want a list of disruption budgets, have %T", list)
+	}
+	p := intake.Standing(pod)
+	var budgets []*model.Budget
+	byName := map[string]*policyv1.PodDisruptionBudget{}
+	for i := range found.Items {
+		b := e.intake.Budget(&found.Items[i])
+		if budget.Ledger.Covers(b, p) {
+			budgets = append(budgets, b)
+			byName[b.Name] = &found.Items[i]
+		}
+	}
+	now := time.Now()
+	rules := e.o.Rules
+	rules.Recount = false
+	v := rules.Judge(p, budgets, nil, now)
+	if !e.o.Rules.Recount || v.Result != budget.Granted || len(budgets) == 0 || p.Phase == model.Pending || p.Deleting || p.Finished() {
+		return v, byName, nil
+	}
+	pods, err := e.standing(ctx, budgets)
+	if err != nil {
+		return budget.Verdict{}, nil, err
+	}
+	return e.o.Rules.Judge(p, budgets, pods, now), byName, nil
+}
+
+// standing are the pods under any of the budgets.
+func (e *Evictions) standing(ctx context.Context, budgets []*model.Budget) ([]*model.Pod, error) {
+	list, err := e.pods.List(ctx, &metainternalversion.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	pods, ok := list.(*corev1.PodList)
+	if !ok {
+		return nil, fmt.Errorf("want a list of pods, have %T", list)
+	}
+	var out []*model.Pod
+	for i := range pods.Items {
+		p := intake.Standing(&pods.Items[i])
+		for _, b := range budgets {
+			if budget.Ledger.Covers(b, p) {
+				out = append(out, p)
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// debit books the pod in each budget that is to pay, as long as it is as it was judged. If
+// one is not, those before get back what they paid.
+func (e *Evictions) debit(ctx context.Context, r *request, pod *corev1.Pod, v budget.Verdict, budgets map[string]*policyv1.PodDisruptionBudget) error {
+	before := len(r.paid)
+	for _, m := range v.Pay {
+		b := budgets[m.Name]
+		now := metav1.Now()
+		err := e.change(ctx, b, &b.ResourceVersion, func(s *policyv1.PodDisruptionBudgetStatus) bool {
+			s.DisruptionsAllowed--
+			if s.DisruptedPods == nil {
+				s.DisruptedPods = map[string]metav1.Time{}
+			}
+			s.DisruptedPods[pod.Name] = now
+			if s.DisruptionsAllowed == 0 {
+				setAllowed(s, now)
+			}
+			return true
+		})
+		if err == nil {
+			r.paid = append(r.paid, payment{budget: b, entry: displace.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1}})
+			continue
+		}
+		mine := request{name: r.name, paid: r.paid[before:]}
+		e.refund(ctx, &mine)
+		r.paid = r.paid[:before]
+		if storage.IsInvalidObj(err) || storage.IsNotFound(err) || storage.IsConflict(err) {
+			return errAgain
+		}
+		return fmt.Errorf("booking pod %s/%s in disruption budget %s: %w", pod.Namespace, pod.Name, b.Name, err)
+	}
+	return nil
+}
+
+// change writes a budget's status straight into the store: strategies and
+// admission have no say in what evictions book. Version, if given, is a precondition.
+func (e *Evictions) change(ctx context.Context, b *policyv1.PodDisruptionBudget, version *string, f func(*policyv1.PodDisruptionBudgetStatus) bool) error {
+	key, err := e.budgets.KeyFunc(ctx, b.Name)
+	if err != nil {
+		return err
+	}
+	return e.budgets.Storage.GuaranteedUpdate(ctx, key, e.budgets.New(), false, &storage.Preconditions{UID: &b.UID, ResourceVersion: version},
+		storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+			found, ok := obj.(*policyv1.PodDisruptionBudget)
+			if !ok {
+				return nil, fmt.Errorf("want a PodDisruptionBudget at %s, have %T", key, obj)
+			}
+			f(&found.Status)
+			return found, nil
+		}), false, nil)
+}
+
+// refund gives back what a request has paid. What cannot be given back ages out, on the safe side.
+func (e *Evictions) refund(ctx context.Context, r *request) {
+	for _, p := range r.paid {
+		err := e.change(ctx, p.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) bool {
+			if _, there := s.DisruptedPods[r.name]; !there {
+				return false // a count has come between
+			}
+			delete(s.DisruptedPods, r.name)
+			s.DisruptionsAllowed++
+			setAllowed(s, metav1.Now())
+			return true
+		})
+		if err != nil && !storage.IsNotFound(err) && !storage.IsInvalidObj(err) {
+			klog.ErrorS(err, "An eviction that failed could not be taken out of its disruption budget; it ages out in two minutes", "budget", klog.KObj(p.budget), "pod", r.name)
+		}
+	}
+	r.paid = nil
+}
+
+// setAllowed makes the DisruptionAllowed condition say what the number says.
+func setAllowed(s *policyv1.PodDisruptionBudgetStatus, now metav1.Time) {
+	c := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason,
+		ObservedGeneration: s.ObservedGeneration, LastTransitionTime: now}
+	if s.DisruptionsAllowed > 0 {
+		c.Status, c.Reason = metav1.ConditionTrue, policyv1.SufficientPodsReason
+	}
+	meta.SetStatusCondition(&s.Conditions, c)
+}

@@ -1,0 +1,156 @@
+package subresource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	storeerr "k8s.io/apiserver/pkg/storage/errors"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// remove marks, tells and deletes. Guarded: the pod must still be as it was judged.
+func (e *Evictions) remove(ctx context.Context, r *request, pod *corev1.Pod, guarded bool) error {
+	opts := r.opts.DeepCopy()
+	if r.dry {
+		_, _, err := e.deleter.Delete(ctx, r.name, rest.ValidateAllObjectFunc, opts)
+		return err
+	}
+	version, err := e.mark(ctx, r, pod, guarded)
+	if err != nil {
+		return err
+	}
+	m := intake.Standing(pod)
+	if !m.Deleting && !m.Finished() {
+		if err := e.tell(ctx, r.record(pod, m)); err != nil {
+			return errAgain
+		}
+	}
+	if opts.Preconditions == nil {
+		opts.Preconditions = &metav1.Preconditions{}
+	}
+	opts.Preconditions.UID = &pod.UID
+	if guarded || opts.Preconditions.ResourceVersion != nil {
+		opts.Preconditions.ResourceVersion = &version // the mark's
+	}
+	_, _, err = e.deleter.Delete(ctx, r.name, rest.ValidateAllObjectFunc, opts)
+	if apierrors.IsConflict(err) {
+		return errAgain // if the caller minds, the next try says so
+	}
+	return err
+}
+
+// record is the displacement in the ledger's words.
+func (r *request) record(pod *corev1.Pod, m *model.Pod) *displace.Record {
+	m.Spec = &model.PodSpec{SchedulerName: pod.Spec.SchedulerName}
+	if pod.Spec.Priority != nil {
+		m.Spec.Priority = *pod.Spec.Priority
+	}
+	rec := &displace.Record{Cause: displace.API, Victim: m, Node: pod.Spec.NodeName, By: r.asker, Grace: r.opts.GracePeriodSeconds}
+	for _, p := range r.paid {
+		rec.Entries = append(rec.Entries, p.entry)
+	}
+	switch {
+	case m.Phase == model.Pending:
+		rec.Rule = "it had not started, and costs no budget"
+	case !m.Ready && len(r.paid) == 0:
+		rec.Rule = "it was not ready, and costs no budget"
+	}
+	return rec
+}
+
+// mark writes the DisruptionTarget condition and returns the pod's resource version then. A pod
+// that somebody else displaces already keeps his.
+func (e *Evictions) mark(ctx context.Context, r *request, judged *corev1.Pod, guarded bool) (string, error) {
+	key, err := e.pods.KeyFunc(ctx, r.name)
+	if err != nil {
+		return "", err
+	}
+	out := &corev1.Pod{}
+	err = e.pods.Storage.GuaranteedUpdate(ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+		pod, ok := obj.(*corev1.Pod)
+		if !ok {
+			return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
+		}
+		if err := matches(pod, r.opts.Preconditions); err != nil {
+			return nil, err
+		}
+		if pod.UID != judged.UID || guarded && pod.ResourceVersion != judged.ResourceVersion {
+			return nil, errAgain
+		}
+		setTarget(pod, time.Now())
+		return pod, nil
+	}), false, nil)
+	var status apierrors.APIStatus
+	if err != nil && !errors.Is(err, errAgain) && !errors.As(err, &status) {
+		err = storeerr.InterpretUpdateError(storeerr.InterpretGetError(err, corev1.Resource("pods"), r.name), corev1.Resource("pods"), r.name)
+	}
+	return out.ResourceVersion, err
+}
+
+// setTarget makes the DisruptionTarget condition true, for evictions unless it is for another cause.
+func setTarget(pod *corev1.Pod, now time.Time) {
+	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displace.API.Reason(),
+		Message: displace.API.Opening(), LastTransitionTime: metav1.NewTime(now)}
+	for i := range pod.Status.Conditions {
+		have := &pod.Status.Conditions[i]
+		if have.Type != c.Type {
+			continue
+		}
+		if have.Status != c.Status {
+			*have = c
+		}
+		return
+	}
+	pod.Status.Conditions = append(pod.Status.Conditions, c)
+}
+
+// matches says in the words of a deletion that a pod is not the one that was meant.
+func matches(pod *corev1.Pod, p *metav1.Preconditions) error {
+	kind := schema.GroupResource{Resource: "Pod"}
+	switch {
+	case p == nil:
+	case p.UID != nil && *p.UID != pod.UID:
+		return apierrors.NewConflict(kind, pod.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, pod.UID))
+	case p.ResourceVersion != nil && *p.ResourceVersion != pod.ResourceVersion:
+		return apierrors.NewConflict(kind, pod.Name, fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, pod.ResourceVersion))
+	}
+	return nil
+}
+
+const refused = "Cannot evict pod as it would violate the pod's disruption budget."
+
+// refusal is the answer that a budget does not allow it.
+func (e *Evictions) refusal(v budget.Verdict) error {
+	cause := metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: v.Why}
+	message := refused
+	if e.o.SayWhy {
+		message += " " + strings.TrimSuffix(v.Why, ".") + "."
+	}
+	switch v.Result {
+	case budget.Several:
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: v.Why}}
+	case budget.Forbidden:
+		err := apierrors.NewForbidden(policyv1.Resource("poddisruptionbudgets"), v.Budget.Name, errors.New(v.Why))
+		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, cause)
+		return err
+	}
+	err := apierrors.NewTooManyRequests(message, int(v.Retry/time.Second))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, cause)
+	return err
+}
