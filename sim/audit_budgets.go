@@ -14,7 +14,8 @@ import (
 
 // ledger is what is known of a budget.
 type ledger struct {
-	fell time.Time // when what it allows last became less by somebody else's doing
+	fell time.Time // when somebody else last took a healthy pod from it
+	rose time.Time // when more pods were expected than before, or it was changed
 }
 
 // unseen is how long something that others did may be unknown to who displaces from a cache.
@@ -33,7 +34,7 @@ func (a *audit) settleLedgers(c store.Change) {
 		if !ok {
 			delete(a.ledgers, key)
 		} else if a.ledgers[key] == nil || old == nil || old.Generation != b.Generation {
-			a.ledgers[key] = &ledger{fell: a.w.now}
+			a.ledgers[key] = &ledger{rose: a.w.now}
 		}
 	case store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
@@ -42,25 +43,24 @@ func (a *audit) settleLedgers(c store.Change) {
 			budget := a.w.cover.budgets[key]
 			o, _ := a.w.api.Get(store.Budgets, key)
 			b, ok := o.(*policyv1.PodDisruptionBudget)
-			if l := a.ledgers[key]; !ok || l == nil || !a.worse(b, budget, old, p) {
-				continue
-			} else {
+			l := a.ledgers[key]
+			switch {
+			case !ok || l == nil:
+			case !budget.selects(old):
+				l.rose = a.w.now
+			case a.worse(b, budget, old, p):
 				l.fell = a.w.now
 			}
 		}
 	case store.ReplicaSets, store.Deployments, store.StatefulSets, store.Controllers:
 		for _, l := range a.ledgers {
-			l.fell = a.w.now // they may want more pods than before
+			l.rose = a.w.now // they may want more pods than before
 		}
 	}
 }
 
-// worse says whether a pod's change lets a budget allow less: one is expected that was not, or
-// one is healthy no more that the budget did not let go.
+// worse says whether a pod is healthy no more that the budget did not let go.
 func (a *audit) worse(b *policyv1.PodDisruptionBudget, budget *covered, old, now *corev1.Pod) bool {
-	if !budget.selects(old) {
-		return true
-	}
 	_, entered := b.Status.DisruptedPods[old.Name]
 	counts := isReady(old) && old.DeletionTimestamp == nil && !finished(old)
 	return counts && !entered && !(budget.selects(now) && isReady(now) && now.DeletionTimestamp == nil && !finished(now))
@@ -76,8 +76,8 @@ func (a *audit) allows(key string, b *policyv1.PodDisruptionBudget) int32 {
 }
 
 // debited holds BudgetObeyed against a debit that is about to be committed: before it, as
-// many had to be allowed as it pays for. What others did within unseen the one who
-// displaces could not know.
+// many had to be allowed as it pays for. Which pods others took within unseen the one who
+// displaces could not know; how many are expected only the disruption controller knows.
 func (a *audit) debited(b *policyv1.PodDisruptionBudget, paid []string, unseen time.Duration) {
 	key := keyOf(b)
 	l := a.ledgers[key]
@@ -91,7 +91,7 @@ func (a *audit) debited(b *policyv1.PodDisruptionBudget, paid []string, unseen t
 	}
 	a.granted += len(paid)
 	allows := a.allows(key, before)
-	if healthy := a.healthy(before, paid); healthy > max(allows, 0) && a.w.now.Sub(l.fell) > unseen {
+	if healthy := a.healthy(before, paid); healthy > max(allows, 0) && a.w.now.Sub(l.fell) > unseen && a.w.now.Sub(l.rose) > a.unseen() {
 		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions in truth, and %d are paid for: %v", key, allows, healthy, paid))
 	}
 }
@@ -139,7 +139,7 @@ func (a *audit) booked(victim *corev1.Pod, by string) {
 		l := a.ledgers[key]
 		o, _ := a.w.api.Get(store.Budgets, key)
 		b, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok || l == nil || a.w.now.Sub(a.labelled[victim.UID]) < a.unseen() || a.w.now.Sub(l.fell) < a.unseen() {
+		if !ok || l == nil || a.w.now.Sub(a.labelled[victim.UID]) < a.unseen() || a.w.now.Sub(l.rose) < a.unseen() {
 			continue
 		}
 		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered {

@@ -26,11 +26,11 @@ func IsReader(name string) bool { return watched()[name] != nil }
 // Watches says whether an actor watches a kind.
 func Watches(name string, k store.Kind) bool { return slices.Contains(watched()[name], k) }
 
+// Effects are the words for requests that can be spoilt.
+var Effects = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "mark", "tell", "delete", "status", "reset", "node", "unready"}
+
 // IsEffect says whether a word names an effect that can be spoilt; any does.
-func IsEffect(name string) bool {
-	return slices.Contains([]string{"any", "bind", "reject", "hold", "look", "preempt", "unnominate", "prepare",
-		"evict", "mark", "tell", "delete", "status", "reset"}, name)
-}
+func IsEffect(name string) bool { return name == "any" || slices.Contains(Effects, name) }
 
 func (w *World) reader(name string) *reader {
 	i := slices.IndexFunc(w.readers, func(r *reader) bool { return r.name == name })

@@ -111,22 +111,17 @@ type lookup func(store.Kind, string) (store.Object, bool)
 // workloads above them.
 func (w *World) facts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find lookup) budget.Facts {
 	f := budget.Facts{Budget: w.intake.Budget(b), Now: w.now}
-	owned := map[string]int32{} // by the uid of the owner
 	for _, p := range pods {
-		if c := metav1.GetControllerOfNoCopy(p); c != nil && !finished(p) {
-			owned[string(c.UID)]++
-		}
 		f.Pods = append(f.Pods, w.standing(p))
 	}
-	f.Scale = func(o model.Owner) budget.Scale { return scaleOf(b.Namespace, o, owned, find) }
+	f.Scale = func(o model.Owner) budget.Scale { return w.scaleOf(b.Namespace, o, find) }
 	return f
 }
 
-// scaleOf is what a pod's controller wants, or the one above it. The owners that
-// scenarios only name want as many as they have.
-func scaleOf(namespace string, o model.Owner, owned map[string]int32, find lookup) budget.Scale {
+// scaleOf is what a pod's controller wants, or the one above it.
+func (w *World) scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
 	if strings.HasPrefix(o.UID, StandIn) {
-		return budget.Scale{UID: o.UID, Replicas: owned[o.UID]}
+		return budget.Scale{UID: o.UID, Replicas: int32(len(w.owners.wants[o.UID]))}
 	}
 	kind := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.Controllers,
 		"Deployment": store.Deployments}[o.Kind]
@@ -135,7 +130,7 @@ func scaleOf(namespace string, o model.Owner, owned map[string]int32, find looku
 		return budget.Scale{Fault: "found no controller"}
 	}
 	if above := metav1.GetControllerOfNoCopy(found); above != nil {
-		return scaleOf(namespace, model.Owner{APIVersion: above.APIVersion, Kind: above.Kind, Name: above.Name, UID: string(above.UID)}, owned, find)
+		return w.scaleOf(namespace, model.Owner{APIVersion: above.APIVersion, Kind: above.Kind, Name: above.Name, UID: string(above.UID)}, find)
 	}
 	replicas := int32(1)
 	var n *int32

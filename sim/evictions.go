@@ -89,7 +89,9 @@ func (w *World) Evict(e Eviction, heard func(Answer)) {
 	case Unheard, Silent, Late:
 		r.heard = func(Answer) { lost() }
 	case Partly: // the server ends in the middle of it
-		r.steps = 1 + int(w.faults.roll("evict/cut/"+e.Pod)%4)
+		if r.steps = w.faults.after; r.steps == 0 {
+			r.steps = 1 + int(w.faults.roll("evict/cut/"+e.Pod)%4)
+		}
 		r.heard = func(Answer) {}
 		lost()
 	case Fine:

@@ -62,6 +62,7 @@ type Rule struct {
 	Effect string // bind, reject, hold, look, preempt, unnominate, prepare; empty: any
 	Pod    string // namespace/name; empty: any
 	Times  int    // how many
+	After  int    // of Partly: how many writes are done; 0: about half of them, or as the seed has it
 }
 
 // What a request that goes wrong is answered, beside what the API says.
@@ -75,6 +76,7 @@ type faults struct {
 	rules  []*Rule
 	counts map[string]uint64 // of what was hashed, by name
 	off    bool
+	after  int // of the rule that applied last
 }
 
 func newFaults(w *World) *faults { return &faults{w: w, counts: map[string]uint64{}} }
@@ -119,9 +121,11 @@ func (f *faults) happens(share float64, name string) bool {
 
 // request is how a request about a pod ends.
 func (f *faults) request(effect, pod string) Ending {
+	f.after = 0
 	for _, r := range f.rules {
 		if r.Times > 0 && (r.Effect == "" || r.Effect == effect) && (r.Pod == "" || r.Pod == pod) {
 			r.Times--
+			f.after = r.After
 			return r.Ending
 		}
 	}

@@ -16,7 +16,7 @@ import (
 const Replace = "sim.berth.dev/replace"
 
 // StandIn is what the uids of owners begin with that scenarios only name: there is no such
-// object, and they want as many pods as they have.
+// object, and they want as many pods as they have, or are to have in place of others.
 const StandIn = "owner/"
 
 // owners is the actor that replaces pods.
@@ -32,11 +32,13 @@ type owners struct {
 
 	retired map[string]bool   // by the first pod's key: nobody is to follow
 	latest  map[string]string // replacement by the first pod's key
+
+	wants map[string]map[string]bool // by the uid of a stand-in: the first pods' keys
 }
 
 func newOwners(w *World) *owners {
 	o := &owners{w: w, done: map[types.UID]bool{}, seen: map[string]*corev1.Pod{}, count: map[string]int{}, chain: map[types.UID]int{}, depth: map[string]int{},
-		retired: map[string]bool{}, latest: map[string]string{}}
+		retired: map[string]bool{}, latest: map[string]string{}, wants: map[string]map[string]bool{}}
 	o.r = w.newReader("owners", store.Pods)
 	o.r.wants = func(c store.Change) bool { return c.Object().GetAnnotations()[Replace] != "" }
 	o.r.see = func(c store.Change) {
@@ -59,6 +61,24 @@ func newOwners(w *World) *owners {
 	}
 	o.r.begin()
 	return o
+}
+
+// want keeps up how many pods the stand-ins want.
+func (o *owners) want(p *corev1.Pod, gone bool) {
+	c := metav1.GetControllerOfNoCopy(p)
+	if c == nil || !strings.HasPrefix(string(c.UID), StandIn) {
+		return
+	}
+	first, _, _ := strings.Cut(keyOf(p), "-r.")
+	all := o.wants[string(c.UID)]
+	switch {
+	case gone && (p.Annotations[Replace] == "" || o.off || o.retired[first]), p.Status.Phase == corev1.PodSucceeded:
+		delete(all, first)
+	case all == nil:
+		o.wants[string(c.UID)] = map[string]bool{first: true}
+	default:
+		all[first] = true
+	}
 }
 
 // victim remembers how long the chain is that ends with a pod.

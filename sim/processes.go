@@ -12,9 +12,11 @@ import (
 
 // Annotations of pods that script their containers, as in agent/runtime/simulated. A value that cannot be read makes the container fail at once.
 const (
-	RunSeconds     = "sim.berth.dev/run-seconds"     // how long containers run; absent: until stopped
-	ExitCode       = "sim.berth.dev/exit-code"       // what they exit with; absent: 0
-	StopSeconds    = "sim.berth.dev/stop-seconds"    // how long they take to stop when asked; absent: at once
+	RunSeconds  = "sim.berth.dev/run-seconds"  // how long containers run; absent: until stopped
+	ExitCode    = "sim.berth.dev/exit-code"    // what they exit with; absent: 0
+	StopSeconds = "sim.berth.dev/stop-seconds" // how long they take to stop when asked; absent: at once
+	// StartSeconds is how long they take to start, as while an image is pulled; absent: no time.
+	StartSeconds   = "sim.berth.dev/start-seconds"
 	PreStopSeconds = "sim.berth.dev/prestop-seconds" // how long a preStop hook takes; absent: what its sleep action says, or no time
 )
 
@@ -41,7 +43,8 @@ type process struct {
 }
 
 func (r *processes) start(pod *corev1.Pod, container string) {
-	r.w.after(0, func() { r.report(pod.UID, podlife.Started{Container: container}) })
+	takes, _ := seconds(pod, StartSeconds)
+	r.w.after(max(takes, 0), func() { r.report(pod.UID, podlife.Started{Container: container}) })
 	r.run(pod, container)
 }
 

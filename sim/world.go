@@ -201,6 +201,9 @@ func (w *World) committed(c store.Change) {
 		delete(w.standings, c.Old.GetUID())
 	}
 	w.count(c)
+	if p, ok := c.Object().(*corev1.Pod); ok {
+		w.owners.want(p, c.New == nil)
+	}
 	w.touched = w.cover.take(c.Kind, keyOf(c.Object()), c.New)
 	w.audit.committed(c)
 	for _, r := range w.readers {

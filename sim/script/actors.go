@@ -157,13 +157,13 @@ func readSpoil(p *parser, w *words) error {
 		return err
 	}
 	if !sim.IsEffect(effect) {
-		return fmt.Errorf("%q is no effect; want bind, reject, hold, look, preempt, unnominate, prepare or any", effect)
+		return fmt.Errorf("%q is no effect; want any, or one of %s", effect, strings.Join(sim.Effects, ", "))
 	}
-	o, err := w.options("pod=", "times=")
+	o, err := w.options("pod=", "times=", "after=")
 	if err != nil {
 		return err
 	}
-	rule := sim.Rule{Ending: e, Effect: effect, Times: int(o.number("times", 1, 1, 1_000_000))}
+	rule := sim.Rule{Ending: e, Effect: effect, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
 	if effect == "any" {
 		rule.Effect = ""
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/berthproject/berth/sim/store"
 )
 
 const expectUsage = `expect [at TIME] pod NAME on NODE|bound|pending ["WORDS"]|held|gone|running|succeeded|failed|deleting|nominated NODE; ` +
-	`expect [at TIME] event "WORDS"|no event "WORDS"|victims NAME..|victims none|budget NAME allowed=N|bound N|pending N`
+	`expect [at TIME] pod NAME ready|unready|disrupted REASON; expect [at TIME] node NAME tainted KEY[:EFFECT]|untainted KEY[:EFFECT]|ready|notready|unknown; ` +
+	`expect [at TIME] event "WORDS"|no event "WORDS"|told REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|bound N|pending N|running N|failed N|deleting N`
 
 func readExpect(p *parser, w *words) (err error) {
 	if p.at != 0 {
@@ -50,11 +50,15 @@ func expectation(w *words) (func(*run) error, error) {
 			return nil, err
 		}
 		return expectEvent(w, false)
+	case "told":
+		return expectTold(w)
+	case "node":
+		return expectNode(w)
 	case "victims":
 		return expectVictims(w)
 	case "budget":
 		return expectBudget(w)
-	case "bound", "pending":
+	case "bound", "pending", "running", "deleting", "failed":
 		return expectCount(w, word)
 	default:
 		return nil, fmt.Errorf("%q: not known", word)
@@ -109,41 +113,18 @@ func expectVictims(w *words) (func(*run) error, error) {
 	}, nil
 }
 
-func expectBudget(w *words) (func(*run) error, error) {
-	name, err := w.name("the budget")
-	if err != nil {
-		return nil, err
-	}
-	o, err := w.options("allowed=")
-	if err != nil {
-		return nil, err
-	}
-	want := int32(o.number("allowed", 0, 0, 1<<31-1))
-	return func(r *run) error {
-		found, _ := r.w.API().Get(store.Budgets, key(store.Budgets, name))
-		b, ok := found.(*policyv1.PodDisruptionBudget)
-		if !ok {
-			return fmt.Errorf("there is no budget %s", name)
-		}
-		if b.Status.DisruptionsAllowed != want {
-			return fmt.Errorf("budget %s allows %d disruptions, want %d", name, b.Status.DisruptionsAllowed, want)
-		}
-		return nil
-	}, o.err
-}
-
 func expectCount(w *words, what string) (func(*run) error, error) {
 	word, _ := w.next()
 	o := &options{values: map[string]string{what: word}}
 	want := int(o.number(what, 0, 0, 1<<31-1))
 	return func(r *run) error {
-		n := map[bool]int{}
+		got := 0
 		for _, obj := range r.w.API().List(store.Pods) {
-			if p, ok := obj.(*corev1.Pod); ok {
-				n[p.Spec.NodeName != ""]++
+			if p, ok := obj.(*corev1.Pod); ok && (what == "pending") == (p.Spec.NodeName == "") && (what == "bound" || is(p, what, "", "")) {
+				got++
 			}
 		}
-		if got := n[what == "bound"]; got != want {
+		if got != want {
 			return fmt.Errorf("%d pods are %s, want %d", got, what, want)
 		}
 		return nil

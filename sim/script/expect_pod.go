@@ -21,13 +21,13 @@ func expectPod(w *words) (func(*run) error, error) {
 	}
 	node, words := "", ""
 	switch state {
-	case "on", "nominated":
-		if node, err = w.name("the node"); err != nil {
+	case "on", "nominated", "disrupted":
+		if node, err = w.name("the node, or the reason"); err != nil {
 			return nil, err
 		}
 	case "pending":
 		words, _ = w.quoted()
-	case "bound", "held", "gone", "running", "succeeded", "failed", "deleting":
+	case "bound", "held", "gone", "running", "succeeded", "failed", "deleting", "ready", "unready":
 	default:
 		return nil, fmt.Errorf("%q: not known of pods", state)
 	}
@@ -62,13 +62,20 @@ func is(p *corev1.Pod, state, node, words string) bool {
 		return p.Spec.NodeName == "" && c.Reason == corev1.PodReasonSchedulingGated
 	case "deleting":
 		return p.DeletionTimestamp != nil
+	case "ready", "unready":
+		return (condition(p, corev1.PodReady).Status == corev1.ConditionTrue) == (state == "ready")
+	case "disrupted":
+		c := condition(p, corev1.DisruptionTarget)
+		return c.Status == corev1.ConditionTrue && c.Reason == node
 	}
 	return strings.EqualFold(string(p.Status.Phase), state)
 }
 
-func scheduled(p *corev1.Pod) corev1.PodCondition {
+func scheduled(p *corev1.Pod) corev1.PodCondition { return condition(p, corev1.PodScheduled) }
+
+func condition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodScheduled {
+		if c.Type == kind {
 			return c
 		}
 	}

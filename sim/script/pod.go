@@ -17,7 +17,7 @@ import (
 // podWords are what a pod's line may say.
 var podWords = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "class=", "never", "labels=", "ns=", "node=",
 	"selector=", "tolerate=", "spread=", "affinity=", "anti=", "prefer-affinity=", "prefer-anti=", "gates=", "claims=", "ports=", "scheduler=",
-	"owner=", "replace", "grace=", "runs=", "exit=", "stops=", "restart="}
+	"owner=", "replace", "grace=", "starts=", "runs=", "exit=", "stops=", "restart="}
 
 func readPod(p *parser, w *words) error { return p.named(w, "pod", podWords, podOf) }
 
@@ -91,6 +91,7 @@ func (o *options) life(p *corev1.Pod) {
 			notes[note] = strconv.FormatFloat(o.span(key, 0).Seconds(), 'f', -1, 64)
 		}
 	}
+	seconds("starts", sim.StartSeconds)
 	seconds("runs", sim.RunSeconds)
 	seconds("stops", sim.StopSeconds)
 	if o.has("exit") {
@@ -115,6 +116,9 @@ func (o *options) life(p *corev1.Pod) {
 	if owner := o.values["owner"]; owner != "" {
 		yes := true
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: sim.StandIn + uid(owner), Controller: &yes}}
+		if name, missing := strings.CutPrefix(owner, "!"); missing {
+			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = name, "missing/"+uid(name)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func init() {
 		"lag":           {"lag ACTOR DURATION", readLag},
 		"drop":          {"drop ACTOR KIND for DURATION; KIND is a plural such as pods", readDrop},
 		"repeat":        {"repeat ACTOR KIND (the next change comes twice)", readRepeat},
-		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1]", readSpoil},
+		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1] [after=N]", readSpoil},
 		"calm":          {"calm (no faults from here on)", readCalm},
 		"move":          {"move POD NODE (what no API server does: to see an invariant fail)", readMove},
 		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [keepdebits] [rest] [exact]", readOption},
