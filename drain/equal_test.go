@@ -1,22 +1,25 @@
 package drain_test
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/drain"
-	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
@@ -101,6 +104,7 @@ func twice(seed int64) (foretold, is *drain.Result, err error) {
 	o.Stop = func() bool { return a.result != nil || a.err != nil }
 	result, err := s.RunOn(o, ends, func(w *sim.World) error {
 		a.w = w
+		w.At(begins/2, a.adopt)
 		w.At(begins, a.begin)
 		return nil
 	})
@@ -136,20 +140,34 @@ type actor struct {
 	asking   bool
 }
 
+// adopt gives pods ReplicaSets that want as many as there are.
+func (a *actor) adopt() {
+	replicas := map[string]int32{}
+	for _, o := range slices.Clone(a.w.API().List(store.Pods)) {
+		a.err = errors.Join(a.err, a.w.API().ChangePod(store.Key(o.GetNamespace(), o.GetName()), store.Precondition{}, func(p *corev1.Pod) error {
+			ref := *metav1.GetControllerOfNoCopy(p)
+			replicas[ref.Name]++
+			ref.UID = types.UID("rs/" + ref.Name)
+			p.OwnerReferences = []metav1.OwnerReference{ref}
+			return nil
+		}))
+	}
+	for _, name := range slices.Sorted(maps.Keys(replicas)) {
+		n := replicas[name]
+		a.err = errors.Join(a.err, a.w.API().Create(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("rs/" + name)},
+			Spec: appsv1.ReplicaSetSpec{Replicas: &n}}))
+	}
+}
+
 func (a *actor) begin() {
 	var objects []runtime.Object
-	owned := map[string]int32{}
 	for _, k := range store.Kinds {
 		for _, o := range a.w.API().List(k) {
 			objects = append(objects, o)
-			if p, ok := o.(*corev1.Pod); ok {
-				owned[string(metav1.GetControllerOfNoCopy(p).UID)]++
-			}
 		}
 	}
 	c := drain.Cluster{Now: a.w.Now(), Scheduler: a.scheduler}
 	c.Read(objects)
-	c.Scale = func(o model.Owner) budget.Scale { return budget.Scale{UID: o.UID, Replicas: owned[o.UID]} }
 	if a.foretold, a.err = drain.Foretell(c, a.nodes, a.options); a.err != nil {
 		return
 	}
