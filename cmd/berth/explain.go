@@ -29,9 +29,9 @@ import (
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
-		Short: "Say why a pod is where it is, or nowhere, and what a node is good for",
+		Short: "Say why a pod is where it is, or nowhere, or had to leave, and what a node is good for",
 	}
-	cmd.AddCommand(explainPodCommand(), explainNodeCommand())
+	cmd.AddCommand(explainPodCommand(), explainNodeCommand(), explainDisplacementCommand())
 	return cmd
 }
 

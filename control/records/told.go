@@ -109,7 +109,14 @@ func (k *keeper) tell(ctx context.Context, uid string) (time.Duration, error) {
 	return 0, nil
 }
 
-// guess is the record of a displacement as the pod alone tells it.
+// Guess is the record of a displacement as the pod alone tells it; nil when it tells of none.
+func Guess(p *corev1.Pod) *journal.Displacement {
+	if !displaced(p, false) {
+		return nil
+	}
+	return guess(p)
+}
+
 func guess(p *corev1.Pod) *journal.Displacement {
 	rec := actuate.RecordOf(p, cause(p), when(p), component)
 	rec.Afterwards = true

@@ -104,10 +104,39 @@ func (d *Displacement) merge(o *Displacement) {
 		replacement = o.Replacement
 	}
 	first := d.Afterwards == o.Afterwards && o.Time.Before(d.Time)
+	less := o
 	if d.Afterwards && !o.Afterwards || first {
-		*d = *o
+		was := *d
+		*d, less = *o, &was
 	}
 	d.Gone, d.Replacement = gone, replacement
+	d.fill(less)
+}
+
+// fill takes over what it does not say and another record of the same pod does.
+func (d *Displacement) fill(o *Displacement) {
+	for _, text := range []struct{ to, from *string }{
+		{&d.Node, &o.Node}, {&d.Reason, &o.Reason}, {&d.Message, &o.Message}, {&d.By, &o.By}, {&d.Rule, &o.Rule},
+	} {
+		if *text.to == "" {
+			*text.to = *text.from
+		}
+	}
+	if d.Owner == nil {
+		d.Owner = o.Owner
+	}
+	if d.For == nil {
+		d.For = o.For
+	}
+	if d.Pod.Created == nil {
+		d.Pod.Created = o.Pod.Created
+	}
+	if d.GraceSeconds == nil && d.Afterwards {
+		d.GraceSeconds = o.GraceSeconds
+	}
+	if len(d.Budgets) == 0 {
+		d.Budgets = o.Budgets
+	}
 }
 
 // fuller says whether it knows more than another one.

@@ -1,0 +1,227 @@
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// EvictionsText writes displacements for a person, as they come; with most above 0, that many at most.
+func EvictionsText(w io.Writer, list []*journal.Displacement, now time.Time, most int) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d displaced%s\n", len(list), byCause(list))
+	if len(list) > 0 {
+		t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(t, "AGO\tPOD\tNODE\tCAUSE\tASKED BY\tBUDGETS\tREPLACEMENT\tREADY AFTER")
+		for i, d := range list {
+			if most > 0 && i == most {
+				fmt.Fprintf(t, "and %d more (--all shows them)\n", len(list)-i)
+				break
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", ageOf(now, d.Time), d.Pod.Key(), dash(d.Node), d.Cause, dash(askedBy(d)), budgetsOf(d), cameTo(d), readyAfter(d))
+		}
+		_ = t.Flush()
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// EvictionsJSON is the list as JSON. The names of fields are stable.
+func EvictionsJSON(list []*journal.Displacement) ([]byte, error) {
+	if list == nil {
+		list = []*journal.Displacement{}
+	}
+	return json.MarshalIndent(map[string]any{"displacements": list}, "", "  ")
+}
+
+func byCause(list []*journal.Displacement) string {
+	counts := map[string]int{}
+	for _, d := range list {
+		counts[d.Cause]++
+	}
+	var parts []string
+	for _, c := range displace.Causes() {
+		if n := counts[c.String()]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d by %s", n, c))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func askedBy(d *journal.Displacement) string {
+	switch {
+	case d.For != nil:
+		return "pod " + d.For.Key()
+	case d.By != "":
+		return d.By
+	case !d.Afterwards:
+		return d.Writer
+	}
+	return ""
+}
+
+func budgetsOf(d *journal.Displacement) string {
+	var parts []string
+	for _, b := range d.Budgets {
+		if b.Overruled {
+			parts = append(parts, b.Name+" overruled")
+		} else {
+			parts = append(parts, fmt.Sprintf("%s %d to %d", b.Name, b.Before, b.After))
+		}
+	}
+	return dash(strings.Join(parts, ", "))
+}
+
+func cameTo(d *journal.Displacement) string {
+	switch r := d.Replacement; {
+	case r == nil:
+		return "-"
+	case r.Node == "":
+		return r.Name + ", waiting"
+	default:
+		return r.Name + " on " + r.Node
+	}
+}
+
+func readyAfter(d *journal.Displacement) string {
+	if d.Replacement == nil || d.Replacement.Ready == nil {
+		return "-"
+	}
+	return took(d.Time, *d.Replacement.Ready)
+}
+
+// took is how long something took, in seconds: the API tells most times no finer.
+func took(from, to time.Time) string {
+	return max(0, to.Truncate(time.Second).Sub(from.Truncate(time.Second))).String()
+}
+
+// DisplacementText writes what is known of one displacement. Earlier is how many others there are of
+// pods of the same name.
+func DisplacementText(w io.Writer, d *journal.Displacement, earlier int, now time.Time) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s was displaced", d.Pod.Key())
+	if d.Node != "" {
+		fmt.Fprintf(&b, " from node %s", d.Node)
+	}
+	fmt.Fprintf(&b, " at %s, %s ago\n", d.Time.UTC().Format(time.DateTime+" MST"), ageOf(now, d.Time))
+	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	for _, line := range displacementLines(d) {
+		fmt.Fprintf(t, "  %s\t%s\n", line[0], line[1])
+	}
+	_ = t.Flush()
+	if earlier > 0 {
+		fmt.Fprintf(&b, "%d earlier displacements of pods of that name are known (-o json has them)\n", earlier)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func displacementLines(d *journal.Displacement) (lines [][2]string) {
+	add := func(what, text string) {
+		if text != "" {
+			lines = append(lines, [2]string{what, text})
+		}
+	}
+	cause, _ := displace.CauseOf(d.Cause)
+	add("cause", d.Cause+causeWords[cause])
+	add("asked by", d.By)
+	if f := d.For; f != nil {
+		add("for", fmt.Sprintf("pod %s (priority %d over %d)", f.Key(), f.Priority, d.Pod.Priority))
+	}
+	add("rule", d.Rule)
+	add("in words", d.Message)
+	add("budgets", budgetWords(d, cause))
+	switch {
+	case d.GraceSeconds != nil:
+		add("grace", fmt.Sprintf("%d s", *d.GraceSeconds))
+	case !d.Afterwards:
+		add("grace", "the pod's own")
+	}
+	if o := d.Owner; o != nil {
+		add("owner", o.Kind+"/"+o.Name)
+	}
+	if d.Gone != nil {
+		add("gone", "after "+took(d.Time, *d.Gone))
+	} else {
+		add("gone", "not seen yet")
+	}
+	add("replacement", replacementWords(d))
+	if d.Afterwards {
+		add("known from", "its condition and events, afterwards: who displaced it wrote no record")
+	} else {
+		add("known from", "the record that "+dash(d.Writer)+" wrote")
+	}
+	return lines
+}
+
+// causeWords say what a cause means.
+var causeWords = map[displace.Cause]string{
+	displace.Preemption: ": a pod of higher priority needed the room",
+	displace.API:        ": its eviction was asked of the API",
+	displace.Taint:      ": it does not tolerate a NoExecute taint of the node, or not any longer",
+	displace.PodGC:      ": its node is gone or out of service",
+	displace.Pressure:   ": its node ran short of memory, disk or pids",
+	displace.Admission:  ": its node did not take it",
+	displace.Shutdown:   ": its node went down",
+}
+
+func budgetWords(d *journal.Displacement, c displace.Cause) string {
+	var parts []string
+	for _, b := range d.Budgets {
+		if b.Overruled {
+			parts = append(parts, fmt.Sprintf("%s overruled, which allowed %d", b.Name, b.Before))
+		} else {
+			parts = append(parts, fmt.Sprintf("%s allowed %d, then %d", b.Name, b.Before, b.After))
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, "; ")
+	case c.Policy().Obeying == 0:
+		return "not asked: this cause never asks them"
+	case d.Afterwards:
+		return ""
+	}
+	return "none was debited"
+}
+
+func replacementWords(d *journal.Displacement) string {
+	r := d.Replacement
+	switch {
+	case d.Owner == nil && r == nil:
+		return "none: it had no controller"
+	case r == nil:
+		return "none seen yet"
+	}
+	text := r.Name
+	if r.Created != nil {
+		text += ", made after " + took(d.Time, *r.Created)
+	}
+	if r.Node == "" {
+		return text + ", has no node yet"
+	}
+	text += ", on node " + r.Node
+	if r.Scheduled != nil {
+		text += " after " + took(d.Time, *r.Scheduled)
+	}
+	if r.Ready == nil {
+		return text + ", not ready yet"
+	}
+	return text + ", ready after " + took(d.Time, *r.Ready)
+}

@@ -1,0 +1,71 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/internal/journal"
+)
+
+var displacedAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// displacedBy are a displacement that was recorded and went well, and one that is known from outside alone.
+func displacedBy() []*journal.Displacement {
+	after := func(d time.Duration) *time.Time {
+		t := displacedAt.Add(d)
+		return &t
+	}
+	return []*journal.Displacement{
+		{Time: displacedAt, Cause: "Preemption", Pod: journal.Pod{Namespace: "ns", Name: "low"}, Node: "n1", Writer: "default-scheduler",
+			For: &journal.Pod{Namespace: "ns", Name: "high", Priority: 1000}, Owner: &journal.Owner{Kind: "ReplicaSet", Name: "web"},
+			Budgets: []journal.Budget{{Name: "a", Before: 2, After: 1}, {Name: "b", Overruled: true}}, Gone: after(2 * time.Second),
+			Replacement: &journal.Replacement{Name: "low-2", Node: "n3", Created: after(0), Scheduled: after(time.Second), Ready: after(90 * time.Second)}},
+		{Time: displacedAt.Add(-time.Hour), Cause: "Pressure", Pod: journal.Pod{Namespace: "ns", Name: "fat"}, Node: "n2", Afterwards: true,
+			Message: "The node was low on resource: memory."},
+	}
+}
+
+func TestEvictionsText(t *testing.T) {
+	var b strings.Builder
+	if err := EvictionsText(&b, displacedBy(), displacedAt.Add(5*time.Minute), 1); err != nil {
+		t.Fatal(err)
+	}
+	want := `2 displaced: 1 by Preemption, 1 by Pressure
+AGO  POD     NODE  CAUSE       ASKED BY     BUDGETS                REPLACEMENT  READY AFTER
+5m   ns/low  n1    Preemption  pod ns/high  a 2 to 1, b overruled  low-2 on n3  1m30s
+and 1 more (--all shows them)
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
+
+func TestDisplacementText(t *testing.T) {
+	for i, want := range []string{`ns/low was displaced from node n1 at 2026-01-02 03:04:05 UTC, 5m ago
+  cause        Preemption: a pod of higher priority needed the room
+  for          pod ns/high (priority 1000 over 0)
+  budgets      a allowed 2, then 1; b overruled, which allowed 0
+  grace        the pod's own
+  owner        ReplicaSet/web
+  gone         after 2s
+  replacement  low-2, made after 0s, on node n3 after 1s, ready after 1m30s
+  known from   the record that default-scheduler wrote
+2 earlier displacements of pods of that name are known (-o json has them)
+`, `ns/fat was displaced from node n2 at 2026-01-02 02:04:05 UTC, 65m ago
+  cause        Pressure: its node ran short of memory, disk or pids
+  in words     The node was low on resource: memory.
+  budgets      not asked: this cause never asks them
+  gone         not seen yet
+  replacement  none: it had no controller
+  known from   its condition and events, afterwards: who displaced it wrote no record
+`} {
+		var b strings.Builder
+		if err := DisplacementText(&b, displacedBy()[i], 2-2*i, displacedAt.Add(5*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != want {
+			t.Errorf("got\n%swant\n%s", b.String(), want)
+		}
+	}
+}
