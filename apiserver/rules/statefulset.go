@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -116,9 +117,23 @@ func statefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field.ErrorLi
 		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, ""))
 	} else {
 		errs = append(errs, matchingTemplate(selector, &spec.Template, path.Child("template"))...)
-		errs = append(errs, podspec.ValidatePodTemplateSpec(&spec.Template, path.Child("template"))...)
+		errs = append(errs, podspec.ValidatePodTemplateSpec(withClaims(spec), path.Child("template"))...)
 	}
 	return append(errs, alwaysRunning(&spec.Template, "StatefulSet", path.Child("template"))...)
+}
+
+// withClaims is the template as pods are made of it, with a volume for each claim, which containers may mount.
+func withClaims(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
+	template := spec.Template
+	template.Spec.Volumes = slices.Clone(template.Spec.Volumes)
+	for _, claim := range spec.VolumeClaimTemplates {
+		named := func(v corev1.Volume) bool { return v.Name == claim.Name }
+		if claim.Name != "" && !slices.ContainsFunc(template.Spec.Volumes, named) {
+			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: claim.Name,
+				VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}})
+		}
+	}
+	return &template
 }
 
 func statefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
