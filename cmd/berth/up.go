@@ -30,6 +30,7 @@ type upOptions struct {
 	ephemeral bool
 	seed      uint64
 	configs   []string
+	journal   string
 }
 
 // upCommand runs a whole cluster in this process.
@@ -66,6 +67,7 @@ nodes in one process. A second start goes on where the first one was. Ctrl-C sto
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing: the objects are gone when the command ends")
 	f.Uint64Var(&o.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
 	configFlag(f, &o.configs)
+	journalFlag(f, &o.journal, "journal in the data directory")
 	return cmd
 }
 
@@ -90,6 +92,13 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 	if err != nil {
 		return err
 	}
+	if o.journal == "" {
+		o.journal = filepath.Join(dir, "journal")
+	}
+	if settings.journal, err = openJournal(o.journal, "up"); err != nil {
+		return err
+	}
+	defer func() { _ = settings.journal.Close() }()
 	return runParts(ctx, func(p *parts) error {
 		p.last("API server", server.Run)
 		select {
