@@ -24,14 +24,14 @@ func apps() []Kind {
 			GroupVersion: gv, Kind: "Deployment", Resource: "deployments", ShortNames: []string{"deploy"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &appsv1.Deployment{} },
 			NewList:   func() runtime.Object { return &appsv1.DeploymentList{} },
-			HasStatus: true, ResetOnStatus: []string{"metadata.labels"}, Generation: Counted, StoredOnly: true,
+			HasStatus: true, ResetOnStatus: []string{"metadata.labels"}, Generation: Counted,
 			Subresources: scale(gv),
 		},
 		{
 			GroupVersion: gv, Kind: "ReplicaSet", Resource: "replicasets", ShortNames: []string{"rs"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &appsv1.ReplicaSet{} },
 			NewList:   func() runtime.Object { return &appsv1.ReplicaSetList{} },
-			HasStatus: true, Generation: Counted, StoredOnly: true,
+			HasStatus: true, Generation: Counted,
 			Subresources: scale(gv),
 		},
 		{
