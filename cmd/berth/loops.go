@@ -13,15 +13,18 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/control/disruption"
 	"github.com/berthproject/berth/control/endpoints"
-	"github.com/berthproject/berth/control/garbage"
 	"github.com/berthproject/berth/control/namespace"
 	"github.com/berthproject/berth/control/nodelifecycle"
 	"github.com/berthproject/berth/control/serviceaccount"
 	"github.com/berthproject/berth/control/taints"
 	"github.com/berthproject/berth/control/volume"
 	"github.com/berthproject/berth/control/workload"
+	"github.com/berthproject/berth/control/workload/cronjob"
+	"github.com/berthproject/berth/control/workload/daemonset"
 	"github.com/berthproject/berth/control/workload/deployment"
+	"github.com/berthproject/berth/control/workload/job"
 	"github.com/berthproject/berth/control/workload/replicaset"
+	"github.com/berthproject/berth/control/workload/statefulset"
 )
 
 // loop is one of the loops of berth controller.
@@ -63,15 +66,24 @@ var loops = []loop{
 	{"deployment", func(ctx context.Context, w loopWorld) error {
 		return deployment.Run(ctx, w.client, w.factory, w.log)
 	}},
+	{"daemonset", func(ctx context.Context, w loopWorld) error {
+		return daemonset.Run(ctx, w.client, w.factory, w.avoid, w.log)
+	}},
+	{"statefulset", func(ctx context.Context, w loopWorld) error {
+		return statefulset.Run(ctx, w.client, w.factory, w.avoid, w.log)
+	}},
+	{"job", func(ctx context.Context, w loopWorld) error {
+		return job.Run(ctx, w.client, w.factory, w.avoid, w.log)
+	}},
+	{"cronjob", func(ctx context.Context, w loopWorld) error {
+		return cronjob.Run(ctx, w.client, w.factory, w.log)
+	}},
 	{"disruption", func(ctx context.Context, w loopWorld) error {
 		scales, err := disruption.NewScales(w.config, w.client.Discovery())
 		if err != nil {
 			return err
 		}
 		return disruption.Run(ctx, w.client, scales, w.factory, w.log)
-	}},
-	{"garbage", func(ctx context.Context, w loopWorld) error {
-		return garbage.Run(ctx, w.quiet, w.objects, w.factory, w.log)
 	}},
 	{"volume", func(ctx context.Context, w loopWorld) error { return volume.Run(ctx, w.client, w.factory, w.log) }},
 	{"records", keepRecords},
