@@ -27,23 +27,34 @@ type pod struct {
 // changed takes in a new or changed pod.
 func (a *Agent) changed(object *corev1.Pod) {
 	p := a.pods[object.UID]
-	if p == nil {
+	known := p != nil
+	if !known {
 		p = a.admit(object)
 		a.pods[object.UID] = p
 	}
 	p.object = object
 	var events []podlife.Event
 	if object.DeletionTimestamp != nil {
-		grace := max(time.Until(object.DeletionTimestamp.Time), 0)
-		if object.DeletionGracePeriodSeconds != nil && *object.DeletionGracePeriodSeconds == 0 {
-			grace = 0
-		}
-		events = append(events, podlife.Delete{Grace: grace})
+		events = append(events, podlife.Delete{Grace: grace(object, known)})
 		a.release(p)
 	}
 	if !p.held {
 		a.step(p, events...)
 	}
+}
+
+// grace is what a pod that is deleted has left: all of it from when that is seen, whatever the API server's clock
+// says; of a pod that was not known, what is left by its timestamp, which has whole seconds.
+func grace(p *corev1.Pod, known bool) time.Duration {
+	left := max(time.Until(p.DeletionTimestamp.Add(time.Second)), 0)
+	if p.DeletionGracePeriodSeconds == nil {
+		return left
+	}
+	all := time.Duration(*p.DeletionGracePeriodSeconds) * time.Second
+	if known {
+		return all
+	}
+	return min(all, left)
 }
 
 // release ends the wait for claims: they are bound, or the pod is to go.

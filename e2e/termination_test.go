@@ -1,0 +1,110 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// slow is a pod behind the Service web, whose program takes its time to stop.
+func slow(name, node string, preStop, stop, grace int) string {
+	return fmt.Sprintf(`---
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, labels: {app: web}, annotations: {sim.berth.dev/stop-seconds: "%d"}}
+spec:
+  nodeSelector: {kubernetes.io/hostname: %s}
+  terminationGracePeriodSeconds: %d
+  containers:
+  - {name: main, image: "x:1", ports: [{name: http, containerPort: 8080}], lifecycle: {preStop: {sleep: {seconds: %d}}}}
+`, name, stop, node, grace, preStop)
+}
+
+const webService = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]}\n"
+
+// endpoint is what the slices of web say of a pod: ready, serving, terminating.
+func (c *cluster) endpoint(pod string) (conditions string) {
+	c.t.Helper()
+	var list discoveryv1.EndpointSliceList
+	c.json(&list, "get", "endpointslices", "-l", "kubernetes.io/service-name=web")
+	for _, s := range list.Items {
+		for _, e := range s.Endpoints {
+			if e.TargetRef != nil && e.TargetRef.Name == pod {
+				return fmt.Sprintf("ready=%v serving=%v terminating=%v", *e.Conditions.Ready, *e.Conditions.Serving, *e.Conditions.Terminating)
+			}
+		}
+	}
+	return "none"
+}
+
+func (c *cluster) becomes(pod, want string) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		if got := c.endpoint(pod); got != want {
+			return fmt.Errorf("the endpoint of %s: %s, want %s", pod, got, want)
+		}
+		return nil
+	})
+}
+
+// TestTermination: a pod stops being an endpoint when it is deleted, ends within its grace and not
+// before its hook has, and one on a node that is cut off waits for the node.
+func TestTermination(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up("--nodes", "1")
+	credential := c.credential("far", "--node", "far")
+	agent := func() *process { return h.start("agent", "--kubeconfig", credential) }
+	far := agent()
+	c.must("wait", "--for=create", "node/far", "--timeout=60s")
+	c.must("apply", "-f", h.write("web.yaml", webService+slow("polite", "n1", 2, 3, 30)+slow("deaf", "n1", 0, 6000, 3)+slow("forced", "n1", 0, 6000, 600)+slow("away", "far", 0, 0, 1)))
+	c.must("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	serving := "ready=true serving=true terminating=false"
+	for _, pod := range []string{"polite", "deaf", "forced", "away"} {
+		c.becomes(pod, serving)
+	}
+	t.Run("a hook and a program that need 5 s get them", func(t *testing.T) { c.endsNotBefore(t, "polite", 5*time.Second) })
+	t.Run("a program that does not stop is killed", func(t *testing.T) { c.endsNotBefore(t, "deaf", 3*time.Second) })
+	t.Run("force asks nobody", func(t *testing.T) {
+		c.must("delete", "pod", "forced", "--force", "--grace-period=0", "--timeout=60s")
+		c.becomes("forced", "none")
+	})
+	t.Run("a node that is cut off", func(t *testing.T) {
+		far.kill()
+		c.must("delete", "pod", "away", "--wait=false")
+		c.becomes("away", "ready=false serving=true terminating=true")
+		time.Sleep(3 * time.Second) // its grace and more
+		var away corev1.Pod
+		c.json(&away, "get", "pod", "away")
+		if away.DeletionTimestamp == nil || away.Status.Phase != corev1.PodRunning {
+			t.Errorf("nobody knows whether it runs, and it is %s, deleted at %v", away.Status.Phase, away.DeletionTimestamp)
+		}
+		agent()
+		c.must("wait", "--for=delete", "pod/away", "--timeout=60s")
+		c.becomes("away", "none")
+	})
+}
+
+// endsNotBefore deletes a pod, which is an endpoint that terminates while it ends, and then none.
+func (c *cluster) endsNotBefore(t *testing.T, pod string, least time.Duration) {
+	started := time.Now()
+	c.must("delete", "pod", pod, "--wait=false")
+	c.becomes(pod, "ready=false serving=true terminating=true")
+	var legacy corev1.Endpoints
+	c.json(&legacy, "get", "endpoints", "web")
+	for _, s := range legacy.Subsets {
+		for _, a := range append(s.Addresses, s.NotReadyAddresses...) {
+			if a.TargetRef.Name == pod {
+				t.Errorf("%s terminates and is in the Endpoints", pod)
+			}
+		}
+	}
+	c.must("wait", "--for=delete", "pod/"+pod, "--timeout=60s")
+	if took := time.Since(started); took < least {
+		t.Errorf("it was gone after %v, its hook and its program take %v", took, least)
+	}
+	c.becomes(pod, "none")
+}
