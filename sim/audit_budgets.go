@@ -89,7 +89,7 @@ func (a *audit) debited(b *policyv1.PodDisruptionBudget, paid []string, unseen t
 	if b.Status.DisruptionsAllowed < 0 {
 		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
 	}
-	a.granted += len(paid)
+	a.w.counts.Paid += len(paid)
 	allows := a.allows(key, before)
 	if healthy := a.healthy(before, paid); healthy > max(allows, 0) && a.w.now.Sub(l.fell) > unseen && a.w.now.Sub(l.rose) > a.unseen() {
 		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions in truth, and %d are paid for: %v", key, allows, healthy, paid))

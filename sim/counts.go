@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -20,8 +21,19 @@ type Counts struct {
 	Cascades           int // pods preempted by one that replaces a victim
 	Depth              int // the longest chain of victims
 	LastBound, LastOut time.Duration
+	Displaced          [displace.Shutdown + 1]int // by cause
+	Paid               int                        // by budgets
+	Refused            int                        // evictions that a budget did not allow
 	// Latencies are from creation to binding, in the order of binding.
 	Latencies []time.Duration
+}
+
+// Displacements is how many pods were displaced, whatever the cause.
+func (c *Counts) Displacements() (n int) {
+	for _, of := range c.Displaced {
+		n += of
+	}
+	return n
 }
 
 // Counts is what came of the run so far.
@@ -63,6 +75,7 @@ func (w *World) count(c store.Change) {
 // preempted takes note of a victim and of the chain that it is the end of.
 func (w *World) preempted(by *model.Pod, victim *corev1.Pod) {
 	w.counts.Victims++
+	w.counts.Displaced[displace.Preemption]++
 	w.counts.LastOut = w.Elapsed()
 	depth := 1
 	if p := w.api.Pod(by.Key()); p != nil {

@@ -119,6 +119,7 @@ func (w *World) driveOut(d *displacement, by string) error {
 		return err
 	}
 	if !again {
+		w.counts.Displaced[d.record.Cause]++
 		w.tell(by, "displace", key, fmt.Sprintf("%s on %s %s", key, p.Spec.NodeName, d.words))
 	}
 	return nil

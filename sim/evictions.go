@@ -156,6 +156,7 @@ func (r *eviction) judge() {
 	case v.Result == budget.Forbidden:
 		r.answer(Answer{Code: http.StatusForbidden, Text: v.Why})
 	case v.Result == budget.Refused:
+		w.counts.Refused++
 		r.answer(Answer{Code: http.StatusTooManyRequests, Text: v.Why, Retry: v.Retry})
 	case r.ask.Dry:
 		r.answer(Answer{Code: http.StatusCreated})
