@@ -229,7 +229,7 @@ func (a *actor) evict(e drain.Evict) {
 	a.w.Evict(sim.Eviction{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(answer sim.Answer) {
 		a.asking = false
 		ok := answer.Code == http.StatusCreated || answer.Code == http.StatusNotFound
-		a.machine.Answer(a.w.Now(), e.Pod.UID, ok, answer.Text)
+		a.machine.Answer(a.w.Now(), e.Pod.UID, drain.Answer{Granted: ok, Words: answer.Text})
 		a.later(time.Duration(1+a.r.Intn(300)) * time.Millisecond)
 	})
 }

@@ -57,7 +57,7 @@ func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
 		switch a := a.(type) {
 		case Evict:
 			ok, words := w.evict(a.Pod)
-			m.Answer(w.now, a.Pod.UID, ok, words)
+			m.Answer(w.now, a.Pod.UID, Answer{Granted: ok, Words: words})
 			continue
 		}
 		if w.settle(gets) {

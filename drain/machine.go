@@ -112,32 +112,45 @@ type Evict struct{ Pod *model.Pod }
 
 func (Evict) action() {}
 
-// Answer tells what became of an eviction that was asked for: granted, or refused in the
-// given words. A pod that was not there any more counts as granted.
-func (m *Machine) Answer(now time.Time, uid string, ok bool, words string) {
+// Answer is what became of an eviction that was asked for. A pod that was not there any
+// more counts as granted.
+type Answer struct {
+	Granted bool
+	Words   string // of a refusal
+	Final   bool   // it is no use to ask again before somebody changes something
+}
+
+// Answer takes in what became of the eviction that Step asked for.
+func (m *Machine) Answer(now time.Time, uid string, a Answer) {
 	x := m.byUID[uid]
 	if x == nil || x.stage != asked {
 		return
 	}
-	if !ok {
-		x.enter(waiting, now)
-		if x.firstNo.IsZero() {
-			x.firstNo = now
-		}
-		x.refused, x.notUntil = words, now.Add(askAgain)
-		if !now.Before(x.insist(m.patience)) {
-			x.withdraw()
-			m.evicted--
-			m.current = nil
-		}
+	if a.Granted {
+		x.refused, x.Block, x.firstNo = "", nil, time.Time{}
+		x.enter(granted, now)
 		return
 	}
-	x.refused, x.Block, x.firstNo = "", nil, time.Time{}
-	x.enter(granted, now)
+	x.enter(waiting, now)
+	if x.firstNo.IsZero() {
+		x.firstNo = now
+	}
+	x.refused, x.notUntil, x.final = a.Words, now.Add(askAgain), a.Final
+	if a.Final || !now.Before(x.insist(m.patience)) {
+		x.withdraw()
+		x.notUntil = now.Add(askLater)
+		x.Block = x.byServer()
+		m.evicted--
+		m.current = nil
+	}
 }
 
-// askAgain is how long an eviction that the API server refused is not asked for again.
-const askAgain = time.Second
+// How long an eviction that the API server refused is not asked for again: in the same
+// round, and after it.
+const (
+	askAgain = time.Second
+	askLater = 5 * time.Second
+)
 
 // insist is until when an eviction is asked for again that was refused though the budgets
 // seemed to allow it: one of them is behind. Zero: it was not refused.
@@ -154,7 +167,7 @@ func (x *Move) withdraw() { x.Round, x.before, x.firstNo = 0, nil, time.Time{} }
 // retryAt is when a refused eviction may be asked for again; zero when there is none.
 func (m *Machine) retryAt(now time.Time) (at time.Time) {
 	for _, x := range m.moves {
-		if x.stage == waiting && x.notUntil.After(now) && (at.IsZero() || x.notUntil.Before(at)) {
+		if x.stage == waiting && !x.final && x.notUntil.After(now) && (at.IsZero() || x.notUntil.Before(at)) {
 			at = x.notUntil
 		}
 	}

@@ -36,6 +36,7 @@ type Move struct {
 	none     bool            // nobody makes a replacement
 	placed   time.Time       // when the replacement was seen on a node
 	unready  bool            // the replacement took too long to be Ready
+	final    bool            // that refused it for good
 	refused  string          // what the API server said to the last eviction
 	notUntil time.Time       // it is not asked for again before
 	firstNo  time.Time       // when it was refused first in this round
@@ -107,6 +108,9 @@ func (m *Move) follow(now time.Time, v *View, taken map[string]bool) {
 }
 
 func (m *Move) enter(s stage, now time.Time) { m.stage, m.since = s, now }
+
+// byServer is the block of what the API server said.
+func (m *Move) byServer() *Block { return &Block{Kind: ByServer, Why: m.refused, Never: m.final} }
 
 // busy says that the workload has to wait for it: its replacement is to come, or to be Ready.
 func (m *Move) busy() bool {

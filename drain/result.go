@@ -2,6 +2,7 @@ package drain
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/berthproject/berth/engine/model"
 )
@@ -78,6 +79,36 @@ func (r *Result) ExitCode() int {
 		}
 	}
 	return code
+}
+
+// Waiting is how many pods do not move.
+func (r *Result) Waiting() int { return r.Count(Pends) + r.Count(Held) + r.Count(Leaving) }
+
+// Hopeless says that no waiting can help: what is still there is held for good, or waits
+// for a replacement of its workload that will never have a node. It is for a Result that was explained.
+func (r *Result) Hopeless() bool {
+	never := map[string]bool{}
+	for i := range r.Pods {
+		if p := &r.Pods[i]; p.Never {
+			never[p.workload()] = true
+		}
+	}
+	for i := range r.Pods {
+		switch p := &r.Pods[i]; {
+		case p.Outcome == Leaving:
+			return false
+		case p.Outcome != Held || p.Block != nil && (p.Block.Never || p.Block.Kind == Paced && never[p.workload()]):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// workload tells owners apart.
+func (p *Pod) workload() string {
+	namespace, _, _ := strings.Cut(p.Pod, "/")
+	return namespace + "/" + p.Owner
 }
 
 // Count is how many pods have an outcome.

@@ -72,8 +72,8 @@ func (m *Machine) blocked(now time.Time, v *View, x *Move, busy map[string]*Move
 	if b := cmp.Or(busy[p.Owner.UID], m.went[p.Owner.UID]); b != nil {
 		return paced(b)
 	}
-	if x.refused != "" && x.notUntil.After(now) {
-		return &Block{Kind: ByServer, Why: x.refused}
+	if x.refused != "" && (x.final || x.notUntil.After(now)) {
+		return x.byServer()
 	}
 	if b := m.books.ask(now, v, p); b != nil {
 		return b

@@ -1,0 +1,160 @@
+package drain
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Text words a result. Foretold: nothing of it has happened.
+func (r *Result) Text(w io.Writer, foretold bool) error {
+	var b strings.Builder
+	r.headline(&b, foretold)
+	if len(r.Pods) > 0 {
+		b.WriteString("\n")
+		r.table(&b)
+	}
+	for i := range r.Pods {
+		r.Pods[i].reasons(&b)
+	}
+	if len(r.Preempted) > 0 {
+		b.WriteString("\nMake room for replacements\n")
+		for _, p := range r.Preempted {
+			fmt.Fprintf(&b, "  %s on %s, for %s\n", p.Pod, p.Node, p.By)
+		}
+	}
+	b.WriteString("\n" + r.verdict(foretold) + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// JSON is a result with its exit code.
+func (r *Result) JSON() ([]byte, error) {
+	return json.MarshalIndent(struct {
+		*Result
+		ExitCode int `json:"exitCode"`
+	}{r, r.ExitCode()}, "", "  ")
+}
+
+func (r *Result) headline(b *strings.Builder, foretold bool) {
+	noun, words := "node ", []string{}
+	if len(r.Nodes) > 1 {
+		noun = "nodes "
+	}
+	for _, o := range []Outcome{Moves, Goes, Pends, Held, Leaving} {
+		if n := r.Count(o); n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, outcomeWords[o]))
+		}
+	}
+	if len(r.Stay) > 0 {
+		stay := map[Stays]int{}
+		for _, s := range r.Stay {
+			stay[s.Why]++
+		}
+		var of []string
+		for _, why := range []Stays{StaysDaemonSet, StaysMirror, StaysSelector} {
+			if stay[why] > 0 {
+				of = append(of, fmt.Sprintf("%s %d", why, stay[why]))
+			}
+		}
+		words = append(words, fmt.Sprintf("%d not touched (%s)", len(r.Stay), strings.Join(of, ", ")))
+	}
+	if len(words) == 0 {
+		words = []string{"no pods"}
+	}
+	fmt.Fprintf(b, "%s%s: %s", noun, strings.Join(r.Nodes, ", "), strings.Join(words, ", "))
+	if r.Rounds > 0 && foretold {
+		fmt.Fprintf(b, "; %d rounds", r.Rounds)
+	}
+	b.WriteString("\n")
+}
+
+var outcomeWords = map[Outcome]string{Moves: "moved", Goes: "gone for good", Pends: "without a node", Held: "held", Leaving: "leaving already"}
+
+// table has a line a pod.
+func (r *Result) table(b *strings.Builder) {
+	var rows strings.Builder
+	t := tabwriter.NewWriter(&rows, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "ROUND\tPOD\tOWNER\tFROM\tTO\tNOTE")
+	for i := range r.Pods {
+		p := &r.Pods[i]
+		round, to, note := "-", p.To, p.note()
+		if p.Round > 0 {
+			round = fmt.Sprint(p.Round)
+		}
+		if to == "" {
+			to = "-"
+		}
+		owner := p.Owner
+		if owner == "" {
+			owner = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", round, p.Pod, owner, p.From, to, note)
+	}
+	_ = t.Flush()
+	for line := range strings.Lines(rows.String()) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+}
+
+// note is the last column of a pod's line.
+func (p *Pod) note() string {
+	switch {
+	case p.Outcome == Held && p.Block != nil && p.Block.Never:
+		return "held for good, see below"
+	case p.Outcome == Held && p.Block != nil && p.Block.Until != "":
+		return "held until " + p.Block.Until
+	case p.Outcome == Held:
+		return "held"
+	case p.Outcome == Pends && p.Never:
+		return "no node will do, see below"
+	case p.Outcome == Pends:
+		return "waits for a node, see below"
+	case p.Outcome == Goes && p.Owner == "":
+		return "nobody replaces it"
+	case p.Outcome == Goes:
+		return "its owner makes no other"
+	case p.Outcome == Leaving:
+		return "was on its way out"
+	case p.Surged:
+		return "its owner runs one more first"
+	case p.Held != nil && p.Held.Until != "":
+		return "after " + p.Held.Until
+	}
+	return ""
+}
+
+// reasons are the lines below the table.
+func (p *Pod) reasons(b *strings.Builder) {
+	switch {
+	case p.Outcome == Pends:
+		fmt.Fprintf(b, "\n%s would wait: %s\n", p.Pod, p.Why)
+		if p.Never {
+			fmt.Fprintf(b, "  it can run nowhere else before this changes: %s\n", p.Field)
+		}
+		if len(p.Remedies) > 0 {
+			b.WriteString("  any of these lets it fit\n")
+		}
+		for _, s := range p.Remedies[:min(len(p.Remedies), 3)] {
+			fmt.Fprintf(b, "    %s\n", s)
+		}
+	case p.Outcome == Held && p.Block != nil && p.Block.Kind != Paced:
+		fmt.Fprintf(b, "\n%s is held: %s\n", p.Pod, p.Block.words())
+	}
+}
+
+// verdict is the last line: what the exit code says.
+func (r *Result) verdict(foretold bool) string {
+	switch r.ExitCode() {
+	case 0:
+		if foretold {
+			return "All pods move."
+		}
+		return "All pods have moved."
+	case 3:
+		return "Some pods wait (exit code 3)."
+	}
+	return "Some pods never move as things are (exit code 4)."
+}
