@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/actuate"
+	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/taints"
 )
 
@@ -27,4 +28,11 @@ func (s *settings) taintOptions() taints.Options {
 		Frozen: s.berth.Taints.FrozenDeadline, NumericTolerations: s.berth.Scheduler.NumericTolerations,
 		StartupGrace: time.Duration(s.berth.NodeLifecycle.StartupGraceSeconds) * time.Second,
 	}
+}
+
+// podGCOptions are what the loop that collects pods needs to know.
+func (s *settings) podGCOptions() podgc.Options {
+	o := s.berth.PodGC
+	return podgc.Options{Threshold: o.TerminatedThreshold, EvictedCap: o.EvictedCap,
+		EvictedTTL: time.Duration(o.EvictedTTLSeconds) * time.Second, Quarantine: podgc.Quarantine}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/berthproject/berth/control/endpoints"
 	"github.com/berthproject/berth/control/namespace"
 	"github.com/berthproject/berth/control/nodelifecycle"
+	"github.com/berthproject/berth/control/podgc"
 	"github.com/berthproject/berth/control/serviceaccount"
 	"github.com/berthproject/berth/control/taints"
 	"github.com/berthproject/berth/control/volume"
@@ -53,6 +54,9 @@ var loops = []loop{
 	}},
 	{"taints", func(ctx context.Context, w loopWorld) error {
 		return taints.Run(ctx, w.client, w.factory, w.displacer(taints.Component), w.set.taintOptions(), w.log)
+	}},
+	{"podgc", func(ctx context.Context, w loopWorld) error {
+		return podgc.Run(ctx, w.client, w.factory, w.displacer(podgc.Component), w.set.podGCOptions(), w.log)
 	}},
 	{"namespace", func(ctx context.Context, w loopWorld) error {
 		return namespace.Run(ctx, w.client, w.objects, w.factory, w.log)
