@@ -1,0 +1,260 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// shielded is an application of ten pods and what a budget over it keeps: computed here by hand.
+type shielded struct {
+	name   string
+	spec   policyv1.PodDisruptionBudgetSpec
+	apps   []string // that the budget covers
+	keeps  int
+	frozen bool // it never lets a pod go
+}
+
+// shields are 20 budgets of all forms over 20 applications; the last covers two.
+func shields() (out []shielded) {
+	forms := []struct {
+		min, max string
+		keeps    int
+	}{{"", "1", 9}, {"", "20%", 8}, {"8", "", 8}, {"85%", "", 9}, {"", "15%", 8}}
+	for i := range 20 {
+		f := forms[i%len(forms)]
+		s := shielded{name: fmt.Sprintf("app-%02d", i), keeps: f.keeps}
+		s.apps = []string{s.name}
+		switch i {
+		case 18:
+			f.min, f.max, s.keeps, s.frozen = "", "0", 10, true
+		case 19: // over app-17 too: two budgets over each of its pods
+			s.apps, s.keeps = []string{"app-17", "app-19"}, 18
+			f.min, f.max = "18", ""
+		}
+		if f.min != "" {
+			v := intstr.Parse(f.min)
+			s.spec.MinAvailable = &v
+		} else {
+			v := intstr.Parse(f.max)
+			s.spec.MaxUnavailable = &v
+		}
+		s.spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: s.apps}}}
+		out = append(out, s)
+	}
+	return out
+}
+
+func makeShielded(t *testing.T, client kubernetes.Interface, all []shielded) {
+	t.Helper()
+	for _, s := range all {
+		ten, labels := int32(10), map[string]string{"app": s.name}
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: s.name}, Spec: appsv1.ReplicaSetSpec{Replicas: &ten, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "main:1"}}}}}}
+		if _, err := client.AppsV1().ReplicaSets("default").Create(t.Context(), rs, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: s.name}, Spec: s.spec}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// recounter watches pods as they are written, one change after the other, and counts all budgets after each.
+type recounter struct {
+	all []shielded
+
+	mu         sync.Mutex
+	pods       map[string]*corev1.Pod // that are there, by name
+	going      map[string]*corev1.Pod // that were seen to be deleted, by uid
+	violations []string
+	counts     int
+	ended      error
+}
+
+func (r *recounter) healthy(s *shielded) (n int) {
+	for _, p := range r.pods {
+		if p.DeletionTimestamp == nil && slices.Contains(s.apps, p.Labels["app"]) && readyPod(p) {
+			n++
+		}
+	}
+	return n
+}
+
+func readyPod(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// watch begins with all pods healthy.
+func (r *recounter) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	list, err := client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.pods, r.going = map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+	for i := range list.Items {
+		r.pods[list.Items[i].Name] = &list.Items[i]
+	}
+	w, err := client.CoreV1().Pods("default").Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer w.Stop()
+		for e := range w.ResultChan() {
+			p, ok := e.Object.(*corev1.Pod)
+			if !ok {
+				break
+			}
+			r.see(p, e.Type == "DELETED")
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ended = fmt.Errorf("the watch ended")
+	}()
+}
+
+func (r *recounter) see(p *corev1.Pod, gone bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pods[p.Name] = p; gone {
+		delete(r.pods, p.Name)
+	}
+	if gone || p.DeletionTimestamp != nil {
+		r.going[string(p.UID)] = p
+	}
+	for i := range r.all {
+		r.counts++
+		if s := &r.all[i]; r.healthy(s) < s.keeps {
+			r.violations = append(r.violations, fmt.Sprintf("after pod %s (gone %v): budget %s keeps %d, %d are healthy", p.Name, gone, s.name, s.keeps, r.healthy(s)))
+		}
+	}
+}
+
+// TestDrain drains three of ten nodes at once with kubectl, under 200 pods and 20 budgets. At no
+// moment is a budget overdrawn; all go that may, and of the others it is said why not.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	c := newHome(t).up("--nodes", "10")
+	client := c.client()
+	all := shields()
+	makeShielded(t, client, all)
+	eventually(t, 2*happenWithin, func() error { return c.settled(all) })
+	r := &recounter{all: all}
+	r.watch(t.Context(), t, client)
+
+	nodes := []string{"n1", "n2", "n3"}
+	results := make([]result, len(nodes))
+	var wg sync.WaitGroup
+	for i, n := range nodes {
+		wg.Go(func() { results[i] = c.kubectl("drain", n, "--timeout=180s") })
+	}
+	wg.Wait()
+	frozen := 0
+	for i, n := range nodes {
+		left := 0
+		for _, p := range c.pods() {
+			if p.Spec.NodeName == n && p.DeletionTimestamp == nil {
+				left++
+				if p.Labels["app"] != "app-18" {
+					t.Errorf("pod %s is left on %s", p.Name, n)
+				}
+			}
+		}
+		frozen += left
+		if (results[i].code != 0) != (left > 0) {
+			t.Errorf("drain of %s with %d pods left: %s", n, left, results[i])
+		}
+		if left > 0 {
+			has(t, results[i].stderr, "error when evicting pods", "The disruption budget app-18 can never allow it: spec.maxUnavailable is 0: raise it")
+		}
+	}
+	if frozen == 0 {
+		t.Error("no pod was on the nodes that may never go: nothing was tested")
+	}
+	eventually(t, happenWithin, func() error { return c.settled(all) })
+	r.check(t, client)
+}
+
+// settled says whether all pods are there and ready, and the budgets have counted them.
+func (c *cluster) settled(all []shielded) error {
+	ready := map[string]int{}
+	for _, p := range c.pods() {
+		if p.DeletionTimestamp == nil && readyPod(&p) {
+			ready[p.Labels["app"]]++
+		}
+	}
+	var list policyv1.PodDisruptionBudgetList
+	c.json(&list, "get", "pdb")
+	for _, b := range list.Items {
+		i := slices.IndexFunc(all, func(s shielded) bool { return s.name == b.Name })
+		want := 10 * len(all[i].apps)
+		have := 0
+		for _, app := range all[i].apps {
+			have += ready[app]
+		}
+		if s := b.Status; have != want || int(s.CurrentHealthy) != want || int(s.DesiredHealthy) != all[i].keeps || int(s.DisruptionsAllowed) != want-all[i].keeps || len(s.DisruptedPods) > 0 {
+			return fmt.Errorf("budget %s: %d of %d pods are ready, status %+v", b.Name, have, want, s)
+		}
+	}
+	return nil
+}
+
+// check compares what was seen with the records.
+func (r *recounter) check(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	list, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := map[string]int{}
+	for _, e := range list.Items {
+		if e.Annotations[journal.Annotation] != "" && e.Reason == "EvictionByEvictionAPI" {
+			records[string(e.Regarding.UID)]++
+		}
+	}
+	eventually(t, happenWithin, func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.ended != nil {
+			t.Fatal(r.ended)
+		}
+		if len(r.going) < len(records) {
+			return fmt.Errorf("%d of %d records are seen in the watch", len(r.going), len(records))
+		}
+		return nil
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.violations) > 0 {
+		t.Errorf("%d times a budget was overdrawn, first: %s", len(r.violations), strings.Join(r.violations[:min(5, len(r.violations))], "\n"))
+	}
+	for uid, p := range r.going {
+		target := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "EvictionByEvictionAPI"
+		})
+		if target < 0 || records[uid] != 1 {
+			t.Errorf("pod %s went: conditions %+v, %d records", p.Name, p.Status.Conditions, records[uid])
+		}
+	}
+	if len(r.going) < 40 {
+		t.Errorf("only %d pods went: %v", len(r.going), slices.Collect(maps.Keys(r.going)))
+	}
+	t.Logf("%d pods were evicted; %d counts of budgets", len(r.going), r.counts)
+}
