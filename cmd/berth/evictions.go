@@ -42,8 +42,8 @@ func evictionsCommand() *cobra.Command {
 		Long: `Shows the pods that had to leave their nodes because somebody wanted it, the newest first:
 by preemption, by a request to the API (drains, descheduling), by taints, by garbage
 collection, by their node. What Berth displaces has a record in an event, which lasts an
-hour, and in a journal, which lasts (--journal; that of the default data directory is read by
-itself). What the stock components of a Kubernetes cluster displace is shown as
+hour, and in a journal, which lasts (--journal; that of the data directory that the kubeconfig is
+in is read by itself). What the stock components of a Kubernetes cluster displace is shown as
 far as their events and the pods' conditions tell.
 Exits with 0 whether there are any or not, with 1 when that could not be found out.`,
 		Example: `  berth evictions
@@ -117,8 +117,12 @@ func (s *recordSource) flags(f *pflag.FlagSet) {
 // read reads the displacements of pods, of one name if that is given.
 func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, pod string) ([]*journal.Displacement, error) {
 	source := history.Source{Journal: s.journal, Namespace: namespace, Pod: pod}
-	if s.journal == "" && s.kubeconfig == "" {
-		if dir := filepath.Join(defaultDataDir(), "journal"); isDirectory(dir) {
+	if s.journal == "" {
+		dir := defaultDataDir()
+		if s.kubeconfig != "" {
+			dir = filepath.Dir(s.kubeconfig) // that of a data directory lies beside the journal
+		}
+		if dir = filepath.Join(dir, "journal"); isDirectory(dir) {
 			source.Journal = dir
 		}
 	}

@@ -19,8 +19,8 @@ func explainDisplacementCommand() *cobra.Command {
 		Long: `Says who displaced a pod and why, with the rule and its numbers, what disruption budgets
 allowed before and after, which grace it had, which pod came for it, where that went, and
 how long it took. The pod need not be there any more: its record is in an event, which lasts an
-hour, and in a journal, which lasts (--journal; that of the default data directory is read
-by itself).
+hour, and in a journal, which lasts (--journal; that of the data directory that the kubeconfig
+is in is read by itself).
 Exits with 1 when nothing is known of a displacement.`,
 		Example: `  berth explain displacement web-5c9b7-x2x7z
   berth explain displacement shop/web-0 -o json

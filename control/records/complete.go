@@ -60,7 +60,7 @@ func (k *keeper) complete(ctx context.Context, of owner) (time.Duration, error) 
 		}
 		next := *e.rec
 		if p := live[e.rec.Pod.UID]; next.Gone == nil && (p == nil || ended(p)) {
-			at := k.now().UTC().Truncate(time.Second)
+			at := k.leftAt(e.rec.Pod.UID)
 			next.Gone = &at
 		}
 		if p := mine[replacements[e.rec.Pod.UID]]; p != nil {
@@ -74,6 +74,16 @@ func (k *keeper) complete(ctx context.Context, of owner) (time.Duration, error) 
 		}
 	}
 	return 0, nil
+}
+
+// leftAt is when a pod was seen to be gone; now, if nobody looked then.
+func (k *keeper) leftAt(uid string) time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if at := k.left[uid]; !at.IsZero() {
+		return at
+	}
+	return k.now().UTC().Truncate(time.Second)
 }
 
 func ended(p *corev1.Pod) bool {

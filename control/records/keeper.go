@@ -37,6 +37,7 @@ type keeper struct {
 	mu      sync.Mutex
 	pending map[string]*corev1.Pod // by uid: what tells is about
 	open    map[owner]map[string]bool
+	left    map[string]time.Time      // by uid: when a pod of an owner with open records was gone
 	known   map[string]int            // by uid: how much the journal knows
 	places  map[string]map[place]bool // by node
 }
@@ -98,7 +99,7 @@ func Run(ctx context.Context, o Options) error {
 
 func newKeeper(o Options) *keeper {
 	k := &keeper{o: o, now: time.Now, settle: settle, gather: gather,
-		pending: map[string]*corev1.Pod{}, open: map[owner]map[string]bool{}, known: map[string]int{}, places: map[string]map[place]bool{}}
+		pending: map[string]*corev1.Pod{}, open: map[owner]map[string]bool{}, left: map[string]time.Time{}, known: map[string]int{}, places: map[string]map[place]bool{}}
 	k.door = actuate.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component}
 	k.tells = loop.New("Writing the record of a displaced pod", o.Log, k.tell)
 	k.owners = loop.New("Completing the records of displaced pods", o.Log, k.complete)
@@ -199,10 +200,7 @@ func (k *keeper) opened(e *entry, of owner) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if done(e.rec, k.now()) {
-		delete(k.open[of], e.rec.Pod.UID)
-		if len(k.open[of]) == 0 {
-			delete(k.open, of)
-		}
+		k.close(e, of)
 		return false
 	}
 	if k.open[of] == nil {
@@ -216,10 +214,15 @@ func (k *keeper) opened(e *entry, of owner) bool {
 func (k *keeper) forget(e *entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	of := e.owner()
+	k.close(e, e.owner())
+	delete(k.known, e.rec.Pod.UID)
+}
+
+// close notes that a record waits for nothing. The lock is held.
+func (k *keeper) close(e *entry, of owner) {
 	delete(k.open[of], e.rec.Pod.UID)
+	delete(k.left, e.rec.Pod.UID)
 	if len(k.open[of]) == 0 {
 		delete(k.open, of)
 	}
-	delete(k.known, e.rec.Pod.UID)
 }

@@ -31,6 +31,9 @@ func (k *keeper) seePod(old, now *corev1.Pod) {
 	}
 	k.mu.Lock()
 	waits := len(k.open[of]) > 0
+	if k.open[of][string(p.UID)] && (now == nil || ended(p)) && k.left[string(p.UID)].IsZero() {
+		k.left[string(p.UID)] = k.now().UTC().Truncate(time.Second)
+	}
 	k.mu.Unlock()
 	if waits {
 		k.owners.AddAfter(of, k.gather)
