@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestExamples takes the examples through their lives, with kubectl alone: they roll out, are
+// scaled, rolled back, survive a drain, and go.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up("--nodes", "3")
+	for _, name := range []string{"web", "store", "job", "daemon"} {
+		c.must("apply", "-f", "../examples/"+name+".yaml")
+	}
+	step := func(name string, f func(t *testing.T, c *cluster)) bool {
+		return t.Run(name, func(t *testing.T) { f(t, c) })
+	}
+	_ = step("they roll out", rollsOut) && step("they are scaled", isScaled) && step("they are rolled back", rollsBack) &&
+		step("they survive a drain", survivesDrain) && step("they go", goesWithItsOwner)
+}
+
+// workloads are the examples' that roll out, with the container of each.
+var workloads = []struct{ name, container, app string }{
+	{"deployment/web", "server", "web"}, {"statefulset/store", "member", "store"}, {"daemonset/watcher", "watcher", "watcher"},
+}
+
+func (c *cluster) rolledOut(names ...string) {
+	c.t.Helper()
+	for _, n := range names {
+		c.must("rollout", "status", n, "--timeout=120s")
+	}
+}
+
+// images waits until all pods of an app that are not about to go are ready and of one image; want is how many.
+func (c *cluster) images(app, image string, want int) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		var pods corev1.PodList
+		c.json(&pods, "get", "pods", "-l", "app="+app)
+		n := 0
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			if p.DeletionTimestamp != nil {
+				return fmt.Errorf("%s is still there", p.Name)
+			}
+			if p.Spec.Containers[0].Image != image || !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+			}) {
+				return fmt.Errorf("%s has %s and is %s", p.Name, p.Spec.Containers[0].Image, p.Status.Phase)
+			}
+			n++
+		}
+		if n != want {
+			return fmt.Errorf("%d pods of %s, want %d", n, app, want)
+		}
+		return nil
+	})
+}
+
+func rollsOut(t *testing.T, c *cluster) {
+	for _, w := range workloads {
+		c.rolledOut(w.name)
+	}
+	c.images("web", "web:1", 4)
+	c.images("store", "store:1", 3)
+	c.images("watcher", "watcher:1", 3)
+	if claims := c.must("get", "pvc", "-o", "name"); strings.Count(claims, "data-store-") != 3 {
+		t.Errorf("claims: %s", claims)
+	}
+	c.must("wait", "--for=condition=Complete", "job/batch", "--timeout=120s")
+	if got := c.must("get", "job", "batch", "-o", "jsonpath={.status.succeeded} {.status.completedIndexes}"); got != "6 0-5" {
+		t.Errorf("the job: %s", got)
+	}
+	eventually(t, happenWithin, func() error {
+		if ready := strings.Count(c.must("get", "endpointslices", "-l", "kubernetes.io/service-name=web", "-o", "jsonpath={.items[*].endpoints[*].conditions.ready}"), "true"); ready != 4 {
+			return fmt.Errorf("%d ready endpoints of web, want 4", ready)
+		}
+		return nil
+	})
+}
+
+func isScaled(t *testing.T, c *cluster) {
+	c.must("scale", "deployment/web", "--replicas=6")
+	c.must("scale", "statefulset/store", "--replicas=2")
+	c.images("web", "web:1", 6)
+	c.images("store", "store:1", 2)
+	c.must("wait", "--for=delete", "pvc/data-store-2", "--timeout=60s")
+	c.must("scale", "statefulset/store", "--replicas=3")
+	c.rolledOut("deployment/web", "statefulset/store")
+	c.images("store", "store:1", 3)
+}
+
+func rollsBack(t *testing.T, c *cluster) {
+	counts := map[string]int{"web": 6, "store": 3, "watcher": 3}
+	for _, w := range workloads {
+		c.must("set", "image", w.name, w.container+"="+w.app+":2")
+	}
+	for _, w := range workloads {
+		c.rolledOut(w.name)
+		c.images(w.app, w.app+":2", counts[w.app])
+	}
+	if history := c.must("rollout", "history", "deployment/web"); !strings.Contains(history, "\n1 ") || !strings.Contains(history, "\n2 ") {
+		t.Errorf("the history of web: %s", history)
+	}
+	// One that cannot be placed stops the rollout, and none of those that serve is missing.
+	c.must("set", "resources", "deployment/web", "--requests=cpu=100")
+	if r := c.kubectl("rollout", "status", "deployment/web", "--timeout=3s"); r.code == 0 {
+		t.Errorf("a rollout that cannot succeed has: %s", r)
+	}
+	if ready := c.must("get", "deployment", "web", "-o", "jsonpath={.status.availableReplicas}"); ready != "6" {
+		t.Errorf("while a rollout is stuck %s pods are available, want 6", ready)
+	}
+	c.must("rollout", "undo", "deployment/web", "--to-revision=1")
+	c.must("rollout", "undo", "statefulset/store")
+	c.must("rollout", "undo", "daemonset/watcher")
+	for _, w := range workloads {
+		c.rolledOut(w.name)
+		c.images(w.app, w.app+":1", counts[w.app])
+	}
+}
+
+func survivesDrain(t *testing.T, c *cluster) {
+	c.must("drain", "n2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s")
+	c.images("web", "web:1", 6)
+	for _, p := range c.pods() {
+		if app := p.Labels["app"]; p.Spec.NodeName == "n2" && p.DeletionTimestamp == nil && app != "watcher" && app != "batch" {
+			t.Errorf("%s is on the drained node", p.Name)
+		}
+	}
+	c.must("uncordon", "n2")
+	c.rolledOut("statefulset/store")
+	c.images("store", "store:1", 3)
+	c.images("watcher", "watcher:1", 3)
+	nodesHold(t, c.pods(), c.nodes())
+}
+
+func goesWithItsOwner(t *testing.T, c *cluster) {
+	for _, name := range []string{"web", "store", "job", "daemon"} {
+		c.must("delete", "-f", "../examples/"+name+".yaml", "--timeout=60s")
+	}
+	eventually(t, happenWithin, func() error {
+		if left := c.must("get", "pods,replicasets,controllerrevisions,endpointslices", "-o", "name"); strings.TrimSpace(strings.ReplaceAll(left, "endpointslice.discovery.k8s.io/kubernetes", "")) != "" {
+			return fmt.Errorf("left: %s", left)
+		}
+		return nil
+	})
+	if claims := c.must("get", "pvc", "-o", "name"); strings.Count(claims, "data-store-") != 3 {
+		t.Errorf("claims are kept when their StatefulSet goes, but there are: %s", claims)
+	}
+}
