@@ -20,7 +20,7 @@ func Defaults() (Options, error) {
 	}
 	return Options{
 		Machine: scheduling.DefaultConfig(), Profiles: []*placement.Profile{profile}, Ties: 1, Preemption: preemption.Defaults(),
-		Taints: taints.Options{StartupGrace: time.Minute}, NodeHealth: nodehealth.Defaults(),
+		Taints: taints.Options{StartupGrace: time.Minute}, NodeHealth: nodehealth.Defaults(), GC: GC{Ended: 12_500},
 		Evictions: budget.Evictions{Recount: true},
 		Latency:   time.Millisecond, Lag: 2 * time.Millisecond, Decisions: 64, Audit: true,
 	}, nil

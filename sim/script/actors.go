@@ -188,7 +188,7 @@ func readUntil(p *parser, w *words) (err error) {
 }
 
 func readOption(p *parser, w *words) error {
-	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "keepdebits", "rest", "exact")
+	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "keepdebits", "frozen", "ended=", "rest", "exact")
 	if err != nil {
 		return err
 	}
@@ -217,6 +217,8 @@ func readOption(p *parser, w *words) error {
 		s.Evictions.RefuseSeveral = s.Evictions.RefuseSeveral || o.values["several"] == "refuse"
 		s.Evictions.Recount = s.Evictions.Recount && !o.has("norecount")
 		s.KeepFailedDebits = s.KeepFailedDebits || o.has("keepdebits")
+		s.Taints.Frozen = s.Taints.Frozen || o.has("frozen")
+		s.GC.Ended = int(o.number("ended", int64(s.GC.Ended), 1, 1_000_000))
 		s.Decisions = int(o.number("decisions", int64(s.Decisions), 1, 1_000_000))
 	}
 	var trial sim.Options

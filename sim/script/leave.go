@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,6 +61,29 @@ func readDrain(p *parser, w *words) error {
 		r.say("node " + node + " is to be drained by " + by)
 		r.w.Drain(node, by)
 		return nil
+	})
+	return nil
+}
+
+// readTolerate has a pod tolerate other taints than before.
+func readTolerate(p *parser, w *words) error {
+	name, err := w.name("the pod")
+	if err != nil {
+		return err
+	}
+	text, ok := w.next()
+	if !ok {
+		return fmt.Errorf("the tolerations are missing")
+	}
+	p.then(func(r *run) error {
+		return r.change(store.Pods, key(store.Pods, name), "tolerates "+text, func(o store.Object) {
+			if pod, ok := o.(*corev1.Pod); ok {
+				pod.Spec.Tolerations = nil
+				for _, t := range strings.Split(text, ",") {
+					pod.Spec.Tolerations = append(pod.Spec.Tolerations, toleration(t))
+				}
+			}
+		})
 	})
 	return nil
 }

@@ -69,13 +69,17 @@ func requests(c *corev1.Container, o *options) {
 	}
 }
 
-// toleration reads key[=value][:effect]; * tolerates everything.
+// toleration reads key[=value][:effect[:seconds]]; * tolerates everything.
 func toleration(s string) corev1.Toleration {
 	pair, effect, _ := strings.Cut(s, ":")
+	effect, seconds, timed := strings.Cut(effect, ":")
 	k, v, valued := strings.Cut(pair, "=")
 	t := corev1.Toleration{Key: k, Value: v, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffect(effect)}
 	if valued {
 		t.Operator = corev1.TolerationOpEqual
+	}
+	if n, err := strconv.ParseInt(seconds, 10, 64); timed && err == nil {
+		t.TolerationSeconds = &n
 	}
 	if k == "*" {
 		t.Key = ""

@@ -39,6 +39,7 @@ func init() {
 		"ungate":        {"ungate POD", readUngate},
 		"evict":         {"evict POD [by=NAME] [grace=30s] [uid=] [dry] (asks the API server once; the answer is in the timeline)", readEvict},
 		"drain":         {"drain NODE [by=NAME] (as kubectl drain does)", readDrain},
+		"tolerate":      {"tolerate POD KEY[=VALUE][:EFFECT[:SECONDS]],.. (in place of what it tolerates)", readTolerate},
 		"status":        {"status BUDGET [allowed=N] [entries=N] [stale] (as a disruption controller that is wrong would leave it)", readStatus},
 		"condition":     {"condition NODE Ready=False (or MemoryPressure= DiskPressure= PIDPressure= NetworkUnavailable=; its agent reports it)", readCondition},
 		"bind":          {"bind POD NODE (as another scheduler would)", readBind},
@@ -50,7 +51,7 @@ func init() {
 		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1] [after=N]", readSpoil},
 		"calm":          {"calm (no faults from here on)", readCalm},
 		"move":          {"move POD NODE (what no API server does: to see an invariant fail)", readMove},
-		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [keepdebits] [rest] [exact]", readOption},
+		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [keepdebits] [frozen] [ended=N] [rest] [exact]", readOption},
 		"until":         {"until DURATION", readUntil},
 		"expect":        {expectUsage, readExpect},
 	}
