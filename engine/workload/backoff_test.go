@@ -1,0 +1,81 @@
+package workload
+
+import (
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+var t0 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func at(d time.Duration) time.Time { return t0.Add(d) }
+
+// died is a pod that lived from one time to another, in seconds.
+func died(node, cause string, born, ended int) Death {
+	return Death{Node: node, Cause: cause, Born: at(time.Duration(born) * time.Second), Died: at(time.Duration(ended) * time.Second)}
+}
+
+func TestPause(t *testing.T) {
+	for name, tc := range map[string]struct {
+		deaths []Death
+		node   string
+		until  int // in seconds; 0: at once
+	}{
+		"nobody died":                         {node: "n1"},
+		"the first on a named node":           {[]Death{died("n1", "Evicted", 0, 1)}, "n1", 11},
+		"the first where any node will do":    {[]Death{died("n1", "Evicted", 0, 1)}, "", 0},
+		"the second where any node will do":   {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 2, 3)}, "", 13},
+		"two causes are two chains":           {[]Death{died("n1", "Evicted", 0, 1), died("n1", "OutOfcpu", 2, 3)}, "", 0},
+		"two nodes are two chains":            {[]Death{died("n1", "Evicted", 0, 1), died("n2", "Evicted", 2, 3)}, "", 0},
+		"each attempt doubles it":             {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 11, 12), died("n1", "Evicted", 32, 33)}, "n1", 73},
+		"companions are one attempt":          {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 0, 2), died("n1", "Evicted", 0, 3)}, "n1", 11},
+		"a long life forgives":                {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 11, 700)}, "n1", 0},
+		"and the next one starts anew":        {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 11, 700), died("n1", "Evicted", 701, 702)}, "n1", 712},
+		"another node's deaths do not matter": {[]Death{died("n2", "Evicted", 0, 1)}, "n1", 0},
+		"the order they are told in is none":  {[]Death{died("n1", "Evicted", 11, 12), died("n1", "Evicted", 0, 1)}, "n1", 32},
+	} {
+		t.Run(name, func(t *testing.T) {
+			until, _ := Pause(tc.deaths, tc.node)
+			want := time.Time{}
+			if tc.until > 0 {
+				want = at(time.Duration(tc.until) * time.Second)
+			}
+			if !until.Equal(want) {
+				t.Errorf("the pause ends at %v, want %v", until, want)
+			}
+		})
+	}
+}
+
+// TestDeathsInAnHourAreFew makes a pod as soon as it may be, on a node that throws each out at once: #94245.
+func TestDeathsInAnHourAreFew(t *testing.T) {
+	var deaths []Death
+	for now := t0; now.Before(at(time.Hour)); {
+		deaths = append(deaths, Death{Node: "n1", Cause: "Evicted", Born: now, Died: now})
+		until, why := Pause(deaths, "n1")
+		if !until.After(now) || until.Sub(now) > LongestPause || why.Cause != "Evicted" {
+			t.Fatalf("after %d deaths the pause is %v, for %+v", len(deaths), until.Sub(now), why)
+		}
+		now = until
+	}
+	if len(deaths) != 11 { // at 0, 10 s, 30 s, 70 s, ... 630 s, and then every ten minutes
+		t.Errorf("%d pods were made in an hour", len(deaths))
+	}
+}
+
+func TestDeathOf(t *testing.T) {
+	p := Pod{Node: "n1", Phase: model.Failed, Created: t0, Started: at(time.Second), Ended: at(time.Minute), Reason: "Evicted", Disrupted: "TerminationByKubelet"}
+	d, ok := DeathOf(&p)
+	if want := (Death{Node: "n1", Cause: "Evicted", Born: at(time.Second), Died: at(time.Minute)}); !ok || d != want {
+		t.Errorf("got %+v, %v, want %+v", d, ok, want)
+	}
+	p.Reason = ""
+	if d, ok := DeathOf(&p); !ok || d.Cause != "TerminationByKubelet" {
+		t.Errorf("without a reason: %+v, %v", d, ok)
+	}
+	p.Disrupted = ""
+	if _, ok := DeathOf(&p); ok {
+		t.Error("a pod that ended by itself counts")
+	}
+}

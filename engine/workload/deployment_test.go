@@ -1,0 +1,132 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// set is a ReplicaSet that has taken notice, all of whose pods are available.
+func set(name string, revision int64, replicas int32, edits ...func(*Set)) Set {
+	s := Set{Name: name, Created: at(time.Duration(revision) * time.Second), Revision: revision, Replicas: replicas, Actual: replicas, Ready: replicas, Available: replicas,
+		Observed: true, Desired: 10, Max: 13}
+	for _, e := range edits {
+		e(&s)
+	}
+	return s
+}
+
+func current(s *Set)  { s.Current = true }
+func unready(s *Set)  { s.Ready, s.Available = 0, 0 }
+func unseen(s *Set)   { s.Observed = false }
+func leftover(s *Set) { s.Actual += 2 }
+
+// words is what a plan does, in one line.
+func words(p DeploymentPlan, sets []Set) string {
+	var out []string
+	if p.Create {
+		out = append(out, fmt.Sprint("make ", p.CreateReplicas))
+	}
+	for _, s := range p.Scale {
+		out = append(out, fmt.Sprintf("%s %d to %d", sets[s.Set].Name, sets[s.Set].Replicas, s.To))
+	}
+	for _, i := range p.Delete {
+		out = append(out, "delete "+sets[i].Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestDeploymentPlan(t *testing.T) {
+	for name, tc := range map[string]struct {
+		d       func(*Deployment)
+		sets    []Set
+		oldPods bool
+		want    string
+	}{
+		"the first set":                         {want: "make 10"},
+		"a second set has the room of maxSurge": {sets: []Set{set("a", 1, 10)}, want: "make 3, a 10 to 8"},
+		"grows with the room":                   {sets: []Set{set("a", 1, 8), set("b", 2, 3, current)}, want: "b 3 to 5, a 8 to 5"},
+		"waits for new pods":                    {sets: []Set{set("a", 1, 8), set("b", 2, 5, current, unready)}},
+		"broken old pods go first":              {sets: []Set{set("a", 1, 3, unready), set("c", 2, 6), set("b", 3, 4, current)}, want: "a 3 to 0, c 6 to 4"},
+		"waits for notice":                      {sets: []Set{set("a", 1, 8, unseen), set("b", 2, 3, current)}},
+		"counts pods that are left":             {sets: []Set{set("a", 1, 5, leftover), set("b", 2, 5, current)}, want: "b 5 to 6, a 5 to 3"},
+		"shrinks what has too many":             {sets: []Set{set("b", 2, 12, current)}, want: "b 12 to 10"},
+		"recreate stops the old ones":           {d: recreate, sets: []Set{set("a", 1, 10)}, oldPods: true, want: "a 10 to 0"},
+		"recreate waits for their end":          {d: recreate, sets: []Set{set("a", 1, 0)}, oldPods: true},
+		"recreate makes the new ones":           {d: recreate, sets: []Set{set("a", 1, 0)}, want: "make 10"},
+		"paused makes nothing":                  {d: func(d *Deployment) { d.Paused = true }, sets: []Set{set("a", 1, 10)}},
+		"paused scales":                         {d: func(d *Deployment) { d.Paused, d.Replicas = true, 12 }, sets: []Set{set("a", 1, 10)}, want: "a 10 to 12"},
+		"scaled up in proportion":               {d: func(d *Deployment) { d.Replicas = 20 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 14, b 5 to 9"},
+		"scaled down in proportion":             {d: func(d *Deployment) { d.Replicas = 5 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 5, b 5 to 3"},
+		"scaled to nothing":                     {d: func(d *Deployment) { d.Replicas = 0 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 0, b 5 to 0"},
+		"about to go":                           {d: func(d *Deployment) { d.Deleting = true }, sets: []Set{set("a", 1, 10)}},
+		"history":                               {d: func(d *Deployment) { d.History = 1 }, sets: []Set{set("a", 1, 0), set("b", 2, 0), set("c", 3, 10, current), set("d", 0, 0)}, want: "delete d, delete a"},
+		"history keeps what is not empty":       {d: func(d *Deployment) { d.History = 0 }, sets: []Set{set("a", 1, 0, unseen), set("c", 3, 10, current)}},
+		"of two of a template the older":        {sets: []Set{set("b", 2, 10, current), set("c", 3, 0, current)}},
+		"of two of a template the newer 0":      {sets: []Set{set("b", 2, 5, current), set("c", 3, 5, current)}, want: "b 5 to 8, c 5 to 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Deployment{Replicas: 10, Surge: 3, Unavailable: 2, Deadline: 10 * time.Minute, History: 10}
+			if tc.d != nil {
+				tc.d(&d)
+			}
+			p := d.Plan(t0, tc.sets, "new", tc.oldPods)
+			if got := words(p, tc.sets); got != tc.want {
+				t.Errorf("it does %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func recreate(d *Deployment) { d.Recreate, d.Surge, d.Unavailable = true, 0, 0 }
+
+func TestRevision(t *testing.T) {
+	d := Deployment{Replicas: 10, Surge: 3, Unavailable: 2}
+	if p := d.Plan(t0, []Set{set("a", 3, 0, current), set("b", 5, 10)}, "a", false); p.Revision != 6 || p.Current != 0 {
+		t.Errorf("a rollback is revision %d of set %d", p.Revision, p.Current)
+	}
+	if p := d.Plan(t0, []Set{set("a", 3, 0), set("b", 5, 10, current)}, "b", false); p.Revision != 5 {
+		t.Errorf("the newest one becomes revision %d", p.Revision)
+	}
+	if p := d.Plan(t0, nil, "a", false); p.Revision != 1 || !p.Create {
+		t.Errorf("the first one is revision %d", p.Revision)
+	}
+}
+
+// TestConditions goes through a rollout that gets stuck, is paused, resumed, and comes to its end.
+func TestConditions(t *testing.T) {
+	d := Deployment{Replicas: 10, Surge: 3, Unavailable: 2, Deadline: time.Minute, Generation: 1}
+	look := func(after time.Duration, want string, sets ...Set) {
+		t.Helper()
+		p := d.Plan(at(after), sets, "new", false)
+		d.Status = p.Status
+		var got []string
+		for _, c := range p.Status.Conditions {
+			got = append(got, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Reason))
+		}
+		if g := strings.Join(got, ", "); g != want {
+			t.Errorf("after %v: %s, want %s", after, g, want)
+		}
+	}
+	look(0, "Available=False MinimumReplicasUnavailable, Progressing=True NewReplicaSetCreated")
+	look(time.Second, "Available=False MinimumReplicasUnavailable, Progressing=True ReplicaSetUpdated", set("new", 1, 10, current, unready))
+	look(60*time.Second, "Available=False MinimumReplicasUnavailable, Progressing=True ReplicaSetUpdated", set("new", 1, 10, current, unready))
+	look(62*time.Second, "Available=False MinimumReplicasUnavailable, Progressing=False ProgressDeadlineExceeded", set("new", 1, 10, current, unready))
+	look(70*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True ReplicaSetUpdated", set("new", 1, 10, current, func(s *Set) { s.Available = 8 }))
+	look(71*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True NewReplicaSetAvailable", set("new", 1, 10, current))
+	look(999*time.Second, "Progressing=True NewReplicaSetAvailable, Available=False MinimumReplicasUnavailable", set("new", 1, 10, current, unready))
+	look(1000*time.Second, "Progressing=True NewReplicaSetAvailable, Available=True MinimumReplicasAvailable", set("new", 1, 10, current))
+	d.Paused = true
+	look(1001*time.Second, "Available=True MinimumReplicasAvailable, Progressing=Unknown DeploymentPaused", set("new", 1, 10, current))
+	d.Paused = false
+	look(1002*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True NewReplicaSetAvailable", set("new", 1, 10, current))
+	// A rollback has a deadline from its beginning.
+	old, back := set("new", 2, 10), set("back", 1, 0, current)
+	look(1100*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True FoundNewReplicaSet", old, back)
+	look(1161*time.Second, "Available=True MinimumReplicasAvailable, Progressing=False ProgressDeadlineExceeded", old, back)
+	failed := func(s *Set) { s.Failure = &Condition{Type: ReplicaFailure, Status: True, Reason: "FailedCreate"} }
+	look(1162*time.Second, "Available=True MinimumReplicasAvailable, Progressing=False ProgressDeadlineExceeded, ReplicaFailure=True FailedCreate", old, set("back", 1, 0, current, failed))
+	d.Deadline = 0
+	look(1163*time.Second, "Available=True MinimumReplicasAvailable", old, back)
+}

@@ -1,0 +1,109 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// pod is a ready pod on a node, a minute old; edits change it.
+func pod(uid string, edits ...func(*Pod)) Pod {
+	p := Pod{Name: uid, UID: uid, Node: "n1", Phase: model.Running, Ready: true, Created: at(-time.Minute), ReadySince: at(-50 * time.Second), Labels: model.LabelsOf(map[string]string{"app": "web"})}
+	for _, e := range edits {
+		e(&p)
+	}
+	return p
+}
+
+func TestRank(t *testing.T) {
+	// Each pair: the first one goes first.
+	for name, tc := range map[string][2]Pod{
+		"not bound":             {pod("b", func(p *Pod) { p.Node = "" }), pod("a", func(p *Pod) { p.Phase = model.Pending })},
+		"pending":               {pod("b", func(p *Pod) { p.Phase = model.Pending }), pod("a", func(p *Pod) { p.Phase = model.UnknownPhase })},
+		"unknown":               {pod("b", func(p *Pod) { p.Phase = model.UnknownPhase }), pod("a")},
+		"not ready":             {pod("b", func(p *Pod) { p.Ready, p.Cost = false, 9 }), pod("a")},
+		"cheaper":               {pod("b", func(p *Pod) { p.Cost = -1 }), pod("a", func(p *Pod) { p.Node = "n2" })},
+		"on the crowded node":   {pod("b", func(p *Pod) { p.Node = "n2"; p.ReadySince = at(-time.Hour) }), pod("a")},
+		"ready for a shorter":   {pod("b", func(p *Pod) { p.ReadySince = at(-time.Second) }), pod("a", func(p *Pod) { p.Restarts = 7 })},
+		"restarted more":        {pod("b", func(p *Pod) { p.Restarts = 1 }), pod("a")},
+		"sidecars restarted":    {pod("b", func(p *Pod) { p.SidecarRestarts = 1 }), pod("a", func(p *Pod) { p.Created = at(0) })},
+		"younger":               {pod("b", func(p *Pod) { p.Created = at(-10 * time.Second) }), pod("a")},
+		"about as old: by uid":  {pod("a", func(p *Pod) { p.Created = at(-61 * time.Second) }), pod("b")},
+		"exactly as old by uid": {pod("a"), pod("b")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, order := range [][]Pod{{tc[0], tc[1]}, {tc[1], tc[0]}} {
+				got := Rank(t0, order, map[string]int{"n1": 1, "n2": 2})
+				if order[got[0]].UID != tc[0].UID {
+					t.Errorf("%s goes before %s", order[got[0]].UID, order[got[1]].UID)
+				}
+			}
+		})
+	}
+}
+
+func TestReplicaSetPlan(t *testing.T) {
+	rs := ReplicaSet{Replicas: 3, MinReady: 40 * time.Second, Generation: 2, Labels: model.LabelsOf(map[string]string{"app": "web"})}
+	young := func(p *Pod) { p.ReadySince = at(-10 * time.Second) }
+	gone := func(p *Pod) { p.Deleting = true }
+	failed := func(p *Pod) { p.Phase = model.Failed }
+	for name, tc := range map[string]struct {
+		change   func(*ReplicaSet)
+		pods     []Pod
+		before   time.Time
+		want     string
+		ready    string // replicas, ready, available, terminating
+		wake     time.Duration
+		wakeless bool
+	}{
+		"makes what is missing":      {pods: []Pod{pod("a"), pod("b", gone), pod("c", failed)}, want: "2 held 0 []", ready: "1 1 1 1", wakeless: true},
+		"waits while it is held":     {pods: []Pod{pod("a")}, before: at(time.Minute), want: "0 held 2 []", ready: "1 1 1 0", wake: time.Minute},
+		"a pause that is over":       {pods: []Pod{pod("a")}, before: at(-time.Minute), want: "2 held 0 []", ready: "1 1 1 0", wakeless: true},
+		"young ones are unavailable": {pods: []Pod{pod("a"), pod("b", young), pod("c")}, want: "0 held 0 []", ready: "3 3 2 0", wake: 30 * time.Second},
+		"and go first":               {pods: []Pod{pod("a", func(p *Pod) { p.Cost = -5 }), pod("b", young), pod("c"), pod("d")}, want: "0 held 0 [1]", ready: "4 4 3 0", wake: 30 * time.Second},
+		"one to go does nothing":     {change: func(r *ReplicaSet) { r.Deleting = true }, want: "0 held 0 []", ready: "0 0 0 0", wakeless: true},
+		"a thousand in two plans":    {change: func(r *ReplicaSet) { r.Replicas = 1000 }, want: "500 held 0 []", ready: "0 0 0 0", wakeless: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rs
+			if tc.change != nil {
+				tc.change(&r)
+			}
+			p := r.Plan(t0, tc.pods, nil, tc.before)
+			if got := fmt.Sprintf("%d held %d %v", p.Create, p.Held, p.Delete); got != tc.want {
+				t.Errorf("plan %s, want %s", got, tc.want)
+			}
+			s := p.Status
+			if got := fmt.Sprintf("%d %d %d %d", s.Replicas, s.Ready, s.Available, s.Terminating); got != tc.ready || s.Observed != 2 || s.FullyLabeled != s.Replicas {
+				t.Errorf("status %+v, want %s", s, tc.ready)
+			}
+			if p.Wake.IsZero() != tc.wakeless || !tc.wakeless && !p.Wake.Equal(at(tc.wake)) {
+				t.Errorf("wake at %v", p.Wake)
+			}
+		})
+	}
+}
+
+func TestFailedStaysUntilAllGoesWell(t *testing.T) {
+	var c Conditions
+	c = c.Failed(t0, "FailedCreate", "quota")
+	c = c.Failed(at(time.Second), "FailedDelete", "other")
+	if f := c.Get(ReplicaFailure); f == nil || f.Reason != "FailedCreate" || !f.Changed.Equal(t0) {
+		t.Errorf("the condition is %+v", f)
+	}
+	if c = c.Failed(at(time.Minute), "", ""); len(c) != 0 {
+		t.Errorf("what is left is %+v", c)
+	}
+}
+
+func TestWithKeepsTheTimeOfChange(t *testing.T) {
+	c := Conditions{}.With(t0, Condition{Type: "A", Status: True, Reason: "x"}).With(t0, Condition{Type: "B", Status: True, Reason: "y"})
+	c = c.With(at(time.Second), Condition{Type: "A", Status: True, Reason: "z"})
+	want := Conditions{{Type: "B", Status: True, Reason: "y", Updated: t0, Changed: t0}, {Type: "A", Status: True, Reason: "z", Updated: at(time.Second), Changed: t0}}
+	if !slices.Equal(c, want) {
+		t.Errorf("got %+v, want %+v", c, want)
+	}
+}
