@@ -98,8 +98,8 @@ func (n *Node) lostTaint(key string) *model.TimedTaint {
 	return nil
 }
 
-// given is the NoExecute taint of a lost node that it has, nil when it has neither.
-func (n *Node) given() *model.TimedTaint {
+// Expelling is the NoExecute taint of a lost node that it has, nil when it has neither.
+func (n *Node) Expelling() *model.TimedTaint {
 	if t := n.lostTaint(KeyNotReady); t != nil {
 		return t
 	}

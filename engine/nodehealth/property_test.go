@@ -101,10 +101,10 @@ func settled(t *testing.T, w *world) {
 		if want := map[bool]Status{true: w.ready[n.Name], false: Unknown}[alive]; n.Ready() != want {
 			t.Errorf("%s: alive %v, ready %v", n.Name, alive, n.Ready())
 		}
-		if n.given() != nil && (all || n.Ready() == True) {
+		if n.Expelling() != nil && (all || n.Ready() == True) {
 			t.Errorf("%s: tainted, ready %v, all lost %v", n.Name, n.Ready(), all)
 		}
-		if r := retaint(n, n.given() != nil, all, w.now); r != nil {
+		if r := retaint(n, n.Expelling() != nil, all, w.now); r != nil {
 			t.Errorf("%s is to be tainted anew: %+v", n.Name, r)
 		}
 	}

@@ -57,7 +57,7 @@ func expelling(n *Node, granted, allDown bool, now time.Time) *model.TimedTaint 
 		return nil
 	}
 	if key == "" {
-		return n.given()
+		return n.Expelling()
 	}
 	if t := n.lostTaint(key); t != nil {
 		return t

@@ -115,7 +115,7 @@ func (z *Zone) count(n *node, ready, waits bool) {
 			z.Ready++
 		}
 	}
-	if t := n.given(); t != nil {
+	if t := n.Expelling(); t != nil {
 		z.Tainted = append(z.Tainted, n.Name)
 		if t.Added.After(z.Last) {
 			z.Last = t.Added

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/engine/nodehealth"
+	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/feed"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// zonesCommand shows how zones fare.
+func zonesCommand() *cobra.Command {
+	var dumps, configs []string
+	var kubeconfig, output string
+	cmd := &cobra.Command{
+		Use:   "zones",
+		Short: "Show how many nodes of each zone are lost, and when their pods are driven out",
+		Long: `Shows for each zone its state, how fast its lost nodes get their NoExecute taint, and which lost
+node has what place in the line for it, as the nodes of any cluster tell (or dumps, -f).
+Rates and thresholds are those of kube-controller-manager unless --config says others.
+Exits with 0 whether nodes are lost or not, with 1 when that could not be found out.`,
+		Example: `  berth zones
+  berth zones -o json
+  berth zones -f nodes.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := textOrJSON(output); err != nil {
+				return err
+			}
+			settings, err := loadConfig(configs)
+			if err != nil {
+				return err
+			}
+			nodes, err := healthNodes(cmd.Context(), kubeconfig, dumps)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			zones := explain.ZonesOf(nodes, settings.berth.NodeLifecycle.Health(), now)
+			if output == "json" {
+				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.ZonesJSON(zones) })
+			}
+			return explain.ZonesText(cmd.OutOrStdout(), zones, now)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
+	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
+	f.StringVarP(&output, "output", "o", "text", "text or json")
+	configFlag(f, &configs)
+	return cmd
+}
+
+// healthNodes are the nodes of a cluster, or of dumps.
+func healthNodes(ctx context.Context, kubeconfig string, dumps []string) (out []nodehealth.Node, err error) {
+	if len(dumps) > 0 {
+		objects, err := feed.Dump(dumps)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			if n, ok := o.(*corev1.Node); ok {
+				out = append(out, intake.HealthNode(n))
+			}
+		}
+		return out, nil
+	}
+	config, err := clientConfig(kubeconfig, "berth-zones")
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	for i := range list.Items {
+		out = append(out, intake.HealthNode(&list.Items[i]))
+	}
+	return out, nil
+}

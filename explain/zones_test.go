@@ -1,0 +1,71 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/nodehealth"
+)
+
+func TestZonesText(t *testing.T) {
+	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+	ago := func(s int) time.Time { return now.Add(-time.Duration(s) * time.Second) }
+	node := func(name, zone string, ready nodehealth.Status, since int, tainted int) nodehealth.Node {
+		n := nodehealth.Node{Name: name, Zone: zone, Conditions: []nodehealth.Condition{{Type: nodehealth.Ready, Status: ready, Transition: ago(since)}}}
+		if tainted > 0 {
+			n.Taints = []model.TimedTaint{{Taint: model.Taint{Key: nodehealth.KeyUnreachable, Effect: model.NoExecute}, Added: ago(tainted)}}
+		}
+		return n
+	}
+	nodes := []nodehealth.Node{
+		node("a1", "r/a", nodehealth.True, 100, 0), node("a2", "r/a", nodehealth.Unknown, 30, 4), node("a3", "r/a", nodehealth.Unknown, 20, 0), node("a4", "r/a", nodehealth.False, 25, 0),
+		node("b1", "r/b", nodehealth.Unknown, 50, 0), node("b2", "r/b", nodehealth.Unknown, 40, 0), node("c1", "", nodehealth.True, 40, 0),
+	}
+	for name, tc := range map[string]struct {
+		nodes []nodehealth.Node
+		want  string
+	}{
+		"some are lost": {nodes, `
+ZONE       STATE              READY   TAINTED  IN LINE  RATE
+(no zone)  Normal             1 of 1  0        0        a node in 10s
+r/a        PartialDisruption  1 of 4  1        2        none: 50 nodes or fewer, and 55 % or more are lost
+r/b        FullDisruption     0 of 2  0        2        a node in 10s
+
+LOST NODE  ZONE  READY    FOR  NOEXECUTE TAINT
+a2         r/a   Unknown  30s  for 4s
+a4         r/a   False    25s  place 1, not before the rate changes
+a3         r/a   Unknown  20s  place 2, not before the rate changes
+b1         r/b   Unknown  50s  place 1, now
+b2         r/b   Unknown  40s  place 2, in 10s
+`},
+		"all are lost": {nodes[4:6], `
+No zone has a ready node: no pod is driven out of any node.
+ZONE  STATE           READY   TAINTED  IN LINE  RATE
+r/b   FullDisruption  0 of 2  0        2        none: all zones are lost
+
+LOST NODE  ZONE  READY    FOR  NOEXECUTE TAINT
+b1         r/b   Unknown  50s  place 1, not before the rate changes
+b2         r/b   Unknown  40s  place 2, not before the rate changes
+`},
+		"no node": {nil, "\nZONE  STATE  READY  TAINTED  IN LINE  RATE\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			if err := ZonesText(&b, ZonesOf(tc.nodes, nodehealth.Defaults(), now), now); err != nil {
+				t.Fatal(err)
+			}
+			if got := "\n" + b.String(); got != tc.want {
+				t.Errorf("got %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestZonesJSON(t *testing.T) {
+	js, err := ZonesJSON(ZonesOf(nil, nodehealth.Defaults(), time.Time{}))
+	if err != nil || !strings.Contains(string(js), `"zones": []`) {
+		t.Errorf("%s, %v", js, err)
+	}
+}
