@@ -208,7 +208,7 @@ func latest(list []displace.Thrown, c displace.Cause) (at time.Time) {
 func holdOf(p place, a displace.Avoidance, from *journal.Displacement) *v1alpha1.Hold {
 	o := from.Owner
 	return &v1alpha1.Hold{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: cluster.HoldName(p.owner, p.node, model.Avoid)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: cluster.HoldName(p.owner, p.node, model.Avoid), Labels: map[string]string{madeBy: component}},
 		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: p.node, Cause: a.Cause.String(), Count: a.Count,
 			Owner: v1alpha1.Owner{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: types.UID(o.UID)},
 			// The API keeps whole seconds; a Hold must not end before its time.
@@ -217,7 +217,7 @@ func holdOf(p place, a displace.Avoidance, from *journal.Displacement) *v1alpha1
 	}
 }
 
-// put makes a Hold what it should be. One of somebody else's cause that lasts longer stays.
+// put makes a Hold what it should be. One of somebody else's that lasts longer stays.
 func (k *keeper) put(ctx context.Context, want, have *v1alpha1.Hold) error {
 	if have == nil {
 		err := k.holds.Create(ctx, want)
@@ -232,15 +232,16 @@ func (k *keeper) put(ctx context.Context, want, have *v1alpha1.Hold) error {
 		return nil
 	}
 	next := have.DeepCopy()
-	next.Spec = want.Spec
+	next.Labels, next.Spec = want.Labels, want.Spec
 	return k.holds.Update(ctx, next)
 }
 
-// ours says whether a Hold is one that this loop makes.
-func ours(h *v1alpha1.Hold) bool {
-	c, known := displace.CauseOf(h.Spec.Cause)
-	return h.Spec.Type == v1alpha1.Avoid && known && c.Avoids()
-}
+// madeBy is the label of Holds that this loop has made.
+const madeBy = "berth.dev/made-by"
+
+// ours says whether a Hold is one that this loop has made. Those that people or others make are theirs
+// until their time is over.
+func ours(h *v1alpha1.Hold) bool { return h.Labels[madeBy] == component }
 
 // end deletes a Hold of ours; nil stands for one that is not there.
 func (k *keeper) end(ctx context.Context, h *v1alpha1.Hold) error {

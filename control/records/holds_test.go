@@ -190,11 +190,13 @@ func TestSweepDeletesWhatIsOver(t *testing.T) {
 	for name, spec := range map[string]v1alpha1.HoldSpec{
 		"over":     {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at)},
 		"running":  {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at.Add(time.Minute))},
-		"anothers": {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(time.Minute))},
+		"anothers": {Type: v1alpha1.Avoid, Cause: "Taint", Owner: v1alpha1.Owner{UID: "rs"}, Node: "n1", Until: metav1.NewTime(b.at.Add(time.Minute))},
 	} {
 		b.shelf.holds["ns/"+name] = &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec}
 	}
+	b.see(func(n *corev1.Node) { n.Spec.Taints = nil })
 	b.sweep(t.Context())
+	b.step()
 	if len(b.shelf.holds) != 2 || b.shelf.holds["ns/over"] != nil {
 		t.Errorf("holds %v", b.shelf.holds)
 	}
