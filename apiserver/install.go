@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
@@ -96,6 +97,8 @@ func (s *storages) install(server *genericapiserver.GenericAPIServer, set *schem
 	for _, gv := range s.versions {
 		info := genericapiserver.NewDefaultAPIGroupInfo(gv.Group, set.Scheme, set.ParameterCodec, set.Codecs)
 		info.VersionedResourcesStorageMap[gv.Version] = s.byPath[gv]
+		// Versions that only requests come in, such as policy/v1beta1, are not served.
+		info.PrioritizedVersions = slices.DeleteFunc(info.PrioritizedVersions, func(v schema.GroupVersion) bool { return s.byPath[v] == nil })
 		if gv.Group == "" {
 			if err := server.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("serving the core group: %w", err)

@@ -1,0 +1,209 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// evicting is a server, and what its test asks of it.
+type evicting struct {
+	t *testing.T
+	kubernetes.Interface
+}
+
+func newEvicting(t *testing.T, change ...func(*subresource.EvictionOptions)) evicting {
+	server := start(t, withoutServiceAccounts, func(o *apiserver.Options) {
+		for _, f := range change {
+			f(&o.Evictions)
+		}
+	})
+	return evicting{t, clientset(t, server.LoopbackConfig())}
+}
+
+// pod makes a pod that runs and is ready.
+func (e evicting) pod(name string) *corev1.Pod {
+	e.t.Helper()
+	pods := e.CoreV1().Pods("default")
+	p, err := pods.Create(e.t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "main", Image: "main:1"}}}}, metav1.CreateOptions{})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	p.Status.Phase = corev1.PodRunning
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	if p, err = pods.UpdateStatus(e.t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		e.t.Fatal(err)
+	}
+	return p
+}
+
+// budget makes one over all pods, with a status.
+func (e evicting) budget(name string, healthy, desired, allowed int32, change ...func(*policyv1.PodDisruptionBudget)) {
+	e.t.Helper()
+	budgets, min := e.PolicyV1().PodDisruptionBudgets("default"), intstr.FromInt32(desired)
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &min, Selector: &metav1.LabelSelector{}}}
+	for _, f := range change {
+		f(b)
+	}
+	b, err := budgets.Create(e.t.Context(), b, metav1.CreateOptions{})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	b.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: b.Generation, CurrentHealthy: healthy, DesiredHealthy: desired, DisruptionsAllowed: allowed, ExpectedPods: healthy}
+	if _, err := budgets.UpdateStatus(e.t.Context(), b, metav1.UpdateOptions{}); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e evicting) evict(name string, opts *metav1.DeleteOptions) error {
+	return e.PolicyV1().Evictions("default").Evict(e.t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, DeleteOptions: opts})
+}
+
+// left is what a budget allows, and how many entries it has.
+func (e evicting) left(name string) string {
+	e.t.Helper()
+	b, err := e.PolicyV1().PodDisruptionBudgets("default").Get(e.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return fmt.Sprintf("%d left, %d entries", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods))
+}
+
+func TestManyEvictionsAtOnceStayWithinTheBudgets(t *testing.T) {
+	e := newEvicting(t)
+	const pods = 24
+	for i := range pods {
+		e.pod(fmt.Sprint("p", i))
+	}
+	e.budget("a", pods, pods-7, 7)
+	e.budget("b", pods, pods-9, 9)
+	var granted, refusals atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 2 * pods {
+		wg.Go(func() {
+			switch err := e.evict(fmt.Sprint("p", i%pods), nil); {
+			case err == nil:
+				granted.Add(1)
+			case apierrors.IsTooManyRequests(err):
+				refusals.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	going := 0
+	list, err := e.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list.Items {
+		if p.DeletionTimestamp != nil {
+			going++
+		}
+	}
+	if going != 7 || granted.Load() < 7 || granted.Load() > 14 || e.left("a") != "0 left, 7 entries" || e.left("b") != "2 left, 7 entries" {
+		t.Errorf("%d pods go, %d granted, %d refused, a: %s, b: %s", going, granted.Load(), refusals.Load(), e.left("a"), e.left("b"))
+	}
+}
+
+func TestRecountIsStricterThanAStatusThatIsBehind(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		e := newEvicting(t, func(o *subresource.EvictionOptions) { o.Rules.Recount = on })
+		e.pod("a")
+		e.pod("b")
+		e.budget("stale", 3, 2, 1) // the third has gone
+		err := e.evict("a", nil)
+		if on && (!apierrors.IsTooManyRequests(err) || !strings.HasSuffix(err.Error(), "The disruption budget stale needs 2 healthy pods and has 2 currently.")) {
+			t.Errorf("with a recount: %v", err)
+		}
+		if !on && err != nil {
+			t.Errorf("without: %v", err)
+		}
+	}
+}
+
+func TestFailedEvictionIsGivenBack(t *testing.T) {
+	e := newEvicting(t)
+	p := e.pod("a")
+	e.pod("b")
+	e.budget("b", 2, 1, 1)
+	other := types.UID("0")
+	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}); !apierrors.IsConflict(err) {
+		t.Errorf("with another uid: %v", err)
+	}
+	if got := e.left("b"); got != "1 left, 0 entries" {
+		t.Error(got)
+	}
+	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}}); err != nil {
+		t.Error(err)
+	}
+	if got := e.left("b"); got != "0 left, 1 entries" {
+		t.Error(got)
+	}
+	if err := e.evict("b", nil); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("past the budget: %v", err)
+	}
+}
+
+func TestEvictionThatNeverWillBeAllowed(t *testing.T) {
+	e := newEvicting(t)
+	e.pod("a")
+	none := func(b *policyv1.PodDisruptionBudget) {
+		zero := intstr.FromInt32(0)
+		b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, &zero
+	}
+	e.budget("frozen", 1, 1, 0, none)
+	err := e.evict("a", nil)
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "spec.maxUnavailable is 0: raise it") || !apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
+		t.Errorf("answered %v", err)
+	}
+}
+
+func TestEvictionHasOneRecordAndOldClientsAreServed(t *testing.T) {
+	e := newEvicting(t)
+	p := e.pod("a")
+	e.budget("b", 1, 0, 1)
+	for range 2 {
+		if err := e.PolicyV1beta1().Evictions("default").Evict(t.Context(), &policyv1beta1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := e.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("events %+v, %v", list, err)
+	}
+	ev := list.Items[0]
+	text := ev.Annotations[journal.Annotation]
+	if ev.Reason != "EvictionByEvictionAPI" || ev.Regarding.UID != p.UID || !strings.Contains(text, `"budgets":[{"name":"b","before":1,"after":0}]`) || !strings.Contains(text, `"by":"system:apiserver"`) {
+		t.Errorf("event %+v", ev)
+	}
+}
+
+func TestDryRunsMustAgree(t *testing.T) {
+	e := newEvicting(t)
+	e.pod("a")
+	e.budget("b", 1, 0, 1)
+	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || e.left("b") != "1 left, 0 entries" {
+		t.Errorf("%v, %s", err, e.left("b"))
+	}
+	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{"Some"}}); !apierrors.IsInvalid(err) {
+		t.Errorf("a dry run of a kind that there is not: %v", err)
+	}
+}
