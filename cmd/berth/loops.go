@@ -13,6 +13,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/control/disruption"
 	"github.com/berthproject/berth/control/endpoints"
+	"github.com/berthproject/berth/control/garbage"
 	"github.com/berthproject/berth/control/namespace"
 	"github.com/berthproject/berth/control/nodelifecycle"
 	"github.com/berthproject/berth/control/podgc"
@@ -88,6 +89,9 @@ var loops = []loop{
 			return err
 		}
 		return disruption.Run(ctx, w.client, scales, w.factory, w.log)
+	}},
+	{"garbage", func(ctx context.Context, w loopWorld) error {
+		return garbage.Run(ctx, w.quiet, w.objects, w.factory, w.log)
 	}},
 	{"volume", func(ctx context.Context, w loopWorld) error { return volume.Run(ctx, w.client, w.factory, w.log) }},
 	{"records", keepRecords},
