@@ -13,7 +13,7 @@ func batch() []Kind {
 			GroupVersion: gv, Kind: "Job", Resource: "jobs", Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &batchv1.Job{} },
 			NewList:   func() runtime.Object { return &batchv1.JobList{} },
-			HasStatus: true, Generation: Counted,
+			HasStatus: true, OrphansByDefault: true, Generation: Counted,
 			Fields: jobFields,
 		},
 		{

@@ -77,6 +77,9 @@ type Kind struct {
 	ReturnDeleted bool
 	// NoGarbageCollection keeps finalizers for dependents off the object (Event).
 	NoGarbageCollection bool
+	// OrphansByDefault keeps dependents where a delete does not say what to do with them (Job,
+	// ReplicationController, as they always did; kubectl always says).
+	OrphansByDefault bool
 	// AllowCreateOnUpdate lets PUT create the object (Lease, Endpoints, Node-less kinds).
 	AllowCreateOnUpdate bool
 	// RequireVersionOnUpdate refuses a PUT without resourceVersion.

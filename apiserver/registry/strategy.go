@@ -115,6 +115,9 @@ func (s strategy) DefaultGarbageCollectionPolicy(context.Context) rest.GarbageCo
 	if s.kind.NoGarbageCollection {
 		return rest.Unsupported
 	}
+	if s.kind.OrphansByDefault {
+		return rest.OrphanDependents
+	}
 	return rest.DeleteDependents
 }
 
