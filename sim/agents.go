@@ -132,6 +132,10 @@ func (a *agents) changed(object *corev1.Pod, gone bool) {
 		return
 	}
 	if p == nil {
+		if by := a.rejected(object); by != "" {
+			a.reject(object, by)
+			return
+		}
 		p = a.admit(object)
 		a.pods[object.UID] = p
 	}

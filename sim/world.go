@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodehealth"
 	"github.com/berthproject/berth/engine/placement"
@@ -33,6 +34,10 @@ type Options struct {
 	Taints     taints.Options
 	NodeHealth nodehealth.Options
 	GC         GC
+	// Holds is how long Avoid Holds last; First 0: there are none. NoPause has workloads replace
+	// pods that die on the spot at once, as upstream's ReplicaSets do.
+	Holds   displace.Backoff
+	NoPause bool
 	// Evictions are the rules of evictions by request. KeepFailedDebits leaves what an
 	// eviction took from budgets where it is when the pod does not go after all.
 	Evictions        budget.Evictions
@@ -90,6 +95,8 @@ type World struct {
 	evictor    *evictor
 	nodelife   *nodelife
 	podgc      *podgc
+	recorder   *recorder
+	workloads  *workloads
 	owners     *owners
 	volumes    *volumes
 	audit      *audit
@@ -119,6 +126,8 @@ func New(o Options) *World {
 	w.evictor = newEvictor(w)
 	w.nodelife = newNodelife(w)
 	w.podgc = newPodGC(w)
+	w.recorder = newRecorder(w)
+	w.workloads = newWorkloads(w)
 	w.owners = newOwners(w)
 	w.volumes = newVolumes(w)
 	return w

@@ -188,7 +188,7 @@ func readUntil(p *parser, w *words) (err error) {
 }
 
 func readOption(p *parser, w *words) error {
-	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "keepdebits", "frozen", "ended=", "rest", "exact")
+	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "keepdebits", "frozen", "ended=", "noholds", "nopause", "rest", "exact")
 	if err != nil {
 		return err
 	}
@@ -218,6 +218,10 @@ func readOption(p *parser, w *words) error {
 		s.Evictions.Recount = s.Evictions.Recount && !o.has("norecount")
 		s.KeepFailedDebits = s.KeepFailedDebits || o.has("keepdebits")
 		s.Taints.Frozen = s.Taints.Frozen || o.has("frozen")
+		if o.has("noholds") {
+			s.Holds.First = 0
+		}
+		s.NoPause = s.NoPause || o.has("nopause")
 		s.GC.Ended = int(o.number("ended", int64(s.GC.Ended), 1, 1_000_000))
 		s.Decisions = int(o.number("decisions", int64(s.Decisions), 1, 1_000_000))
 	}

@@ -21,6 +21,9 @@ func init() {
 	verbs = map[string]verb{
 		"node":          {"node NAME [cpu=4] [memory=8Gi] [pods=110] [storage=..] [res=nvidia.com/gpu=8] [labels=a=b,..] [taints=k=v:NoSchedule,..] [unschedulable]", readNode},
 		"pod":           {"pod NAME [cpu=] [memory=] [priority=] [labels=] ... (docs/simulate.md has all)", readPod},
+		"replicaset":    {"replicaset NAME replicas=N [what a pod's line says]", readReplicaSet},
+		"daemonset":     {"daemonset NAME [what a pod's line says]", readDaemonSet},
+		"scale":         {"scale REPLICASET N", readScale},
 		"budget":        {"budget NAME match=a=b minAvailable=N|P% or maxUnavailable=N|P% [always] [ns=]", readBudget},
 		"priorityclass": {"priorityclass NAME value=N [never] [default]", readPriorityClass},
 		"namespace":     {"namespace NAME [labels=a=b]", readNamespace},
@@ -51,7 +54,7 @@ func init() {
 		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1] [after=N]", readSpoil},
 		"calm":          {"calm (no faults from here on)", readCalm},
 		"move":          {"move POD NODE (what no API server does: to see an invariant fail)", readMove},
-		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [keepdebits] [frozen] [ended=N] [rest] [exact]", readOption},
+		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [keepdebits] [frozen] [ended=N] [noholds] [nopause] [rest] [exact]", readOption},
 		"until":         {"until DURATION", readUntil},
 		"expect":        {expectUsage, readExpect},
 	}

@@ -70,8 +70,9 @@ func (s *Store) DeletePod(key string, pre Precondition, grace *int64) error {
 }
 
 // WithCondition is a copy of conditions with c in it. One whose status does not
-// change keeps its time.
+// change keeps its time, and times are in whole seconds, as in the API.
 func WithCondition(conditions []corev1.PodCondition, c corev1.PodCondition) []corev1.PodCondition {
+	c.LastTransitionTime = metav1.NewTime(c.LastTransitionTime.Truncate(time.Second))
 	out := slices.Clone(conditions)
 	i := slices.IndexFunc(out, func(o corev1.PodCondition) bool { return o.Type == c.Type })
 	if i < 0 {

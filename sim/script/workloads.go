@@ -1,0 +1,64 @@
+package script
+
+import (
+	"fmt"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// template is the pod of a line as a template, and the labels that select its pods.
+func template(name string, o *options) (corev1.PodTemplateSpec, *metav1.LabelSelector) {
+	t := corev1.PodTemplateSpec{}
+	if p, ok := podOf(name, o).(*corev1.Pod); ok {
+		t.Labels, t.Annotations, t.Spec = p.Labels, p.Annotations, p.Spec
+	}
+	if len(t.Labels) == 0 {
+		t.Labels = map[string]string{"app": name}
+	}
+	return t, &metav1.LabelSelector{MatchLabels: t.Labels}
+}
+
+func readReplicaSet(p *parser, w *words) error {
+	return p.named(w, "replica set", append([]string{"replicas="}, podWords...), func(name string, o *options) store.Object {
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+		n := int32(o.number("replicas", 1, 0, 100_000))
+		rs.Spec.Replicas = &n
+		rs.Spec.Template, rs.Spec.Selector = template(name, o)
+		return rs
+	})
+}
+
+func readDaemonSet(p *parser, w *words) error {
+	return p.named(w, "daemon set", podWords, func(name string, o *options) store.Object {
+		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+		ds.Spec.Template, ds.Spec.Selector = template(name, o)
+		return ds
+	})
+}
+
+func readScale(p *parser, w *words) error {
+	name, err := w.name("the replica set")
+	if err != nil {
+		return err
+	}
+	word, _ := w.next()
+	n, err := strconv.ParseInt(word, 10, 32)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q: want how many replicas", word)
+	}
+	p.then(func(r *run) error {
+		return r.change(store.ReplicaSets, key(store.ReplicaSets, name), "is scaled to "+word, func(o store.Object) {
+			if rs, ok := o.(*appsv1.ReplicaSet); ok {
+				replicas := int32(n)
+				rs.Spec.Replicas = &replicas
+				rs.Generation++
+			}
+		})
+	})
+	return nil
+}

@@ -1,0 +1,212 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// workloads is the actor that keeps ReplicaSets and DaemonSets, on the machines of
+// production. Statuses of workloads are not written.
+type workloads struct {
+	*client
+	loop    *loop                                // by kind and key
+	of      map[string]map[string]*corev1.Pod    // by the controller's uid, by key
+	made    map[string]map[string]bool           // pods asked for and not seen yet, by the controller's uid
+	deaths  map[string]map[string]workload.Death // of pods that were deleted since, by place, by uid
+	lifted  map[string]time.Time                 // by place: when the last Hold was deleted before its time
+	numbers map[string]int                       // of names, by the controller's uid; not forgotten
+}
+
+func newWorkloads(w *World) *workloads {
+	o := &workloads{client: w.newClient("workload", store.Nodes, store.Holds, store.ReplicaSets, store.DaemonSets, store.Pods), numbers: map[string]int{}}
+	o.loop = newLoop(o.client, o.sync)
+	o.end = o.loop.forget
+	o.begin = func() {
+		o.of, o.made = map[string]map[string]*corev1.Pod{}, map[string]map[string]bool{}
+		o.deaths, o.lifted = map[string]map[string]workload.Death{}, map[string]time.Time{}
+		for _, k := range []store.Kind{store.Pods, store.ReplicaSets, store.DaemonSets} {
+			for _, key := range sortedKeys(o.known[k]) {
+				o.look(k, nil, o.known[k][key])
+			}
+		}
+	}
+	o.see = o.look
+	o.start()
+	return o
+}
+
+// all has the DaemonSets looked at.
+func (o *workloads) all() {
+	for _, key := range sortedKeys(o.known[store.DaemonSets]) {
+		o.loop.add("DaemonSet "+key, 0)
+	}
+}
+
+func (o *workloads) look(k store.Kind, old, now store.Object) {
+	about := now
+	if now == nil {
+		about = old
+	}
+	switch k {
+	case store.Pods:
+		p, _ := about.(*corev1.Pod)
+		o.ownPod(p, now == nil)
+	case store.ReplicaSets:
+		o.loop.add("ReplicaSet "+keyOf(about), 0)
+	case store.DaemonSets:
+		o.loop.add("DaemonSet "+keyOf(about), 0)
+	case store.Nodes:
+		o.all()
+	case store.Holds:
+		if h, ok := about.(*v1alpha1.Hold); ok {
+			if now == nil && o.w.now.Before(h.Spec.Until.Time) {
+				o.lifted[spot(h.Spec.Owner.UID, h.Spec.Node)] = o.w.now
+			}
+			o.loop.add(h.Spec.Owner.Kind+" "+store.Key(h.Namespace, h.Spec.Owner.Name), 0)
+		}
+	}
+}
+
+func (o *workloads) ownPod(p *corev1.Pod, gone bool) {
+	c := metav1.GetControllerOfNoCopy(p)
+	if c == nil || strings.HasPrefix(string(c.UID), StandIn) {
+		return
+	}
+	id, key := string(c.UID), keyOf(p)
+	if o.of[id] == nil {
+		o.of[id] = map[string]*corev1.Pod{}
+	}
+	if o.of[id][key] = p; gone {
+		delete(o.of[id], key)
+	}
+	delete(o.made[id], key)
+	o.loop.add(c.Kind+" "+store.Key(p.Namespace, c.Name), 0)
+}
+
+func (o *workloads) sync(key string, done func(time.Duration, error)) {
+	kind, name, _ := strings.Cut(key, " ")
+	switch kind {
+	case "ReplicaSet":
+		if rs, ok := o.known[store.ReplicaSets][name].(*appsv1.ReplicaSet); ok && len(o.made[string(rs.UID)]) == 0 {
+			o.replicaSet(rs, done)
+			return
+		}
+	case "DaemonSet":
+		if ds, ok := o.known[store.DaemonSets][name].(*appsv1.DaemonSet); ok && len(o.made[string(ds.UID)]) == 0 {
+			o.daemonSet(ds, done)
+			return
+		}
+	}
+	done(0, nil)
+}
+
+func (o *workloads) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, error)) {
+	var pods []workload.Pod
+	var deaths []workload.Death
+	keys := sortedKeys(o.of[string(rs.UID)])
+	for _, key := range keys {
+		p := intake.WorkloadPod(o.of[string(rs.UID)][key])
+		pods = append(pods, p)
+		if d, ok := workload.DeathOf(&p); ok {
+			deaths = append(deaths, d)
+		}
+	}
+	machine := intake.ReplicaSet(rs)
+	plan := machine.Plan(o.w.now, pods, workload.Crowd(pods), o.notBefore(rs, machine.Node, deaths))
+	for range plan.Create {
+		o.create(rs, "ReplicaSet", o.pod(rs, "ReplicaSet", &rs.Spec.Template))
+	}
+	for _, i := range plan.Delete {
+		o.delete(keys[i], pods[i].UID)
+	}
+	done(o.until(plan.Wake), nil)
+}
+
+// until is how long it is until a time; 0 for none.
+func (o *workloads) until(t time.Time) time.Duration {
+	if t.IsZero() {
+		return 0
+	}
+	return max(t.Sub(o.w.now), time.Millisecond)
+}
+
+func spot[T ~string](owner T, node string) string { return string(owner) + " " + node }
+
+// notBefore says until when an owner makes no pod; node is where its template puts it.
+func (o *workloads) notBefore(owner store.Object, node string, deaths []workload.Death) time.Time {
+	if o.w.o.NoPause {
+		return time.Time{}
+	}
+	for _, key := range sortedKeys(o.known[store.Holds]) {
+		h, ok := o.known[store.Holds][key].(*v1alpha1.Hold)
+		if ok && node != "" && h.Spec.Type == v1alpha1.Avoid && h.Spec.Owner.UID == owner.GetUID() && h.Spec.Node == node && h.Spec.Until.After(o.w.now) {
+			return h.Spec.Until.Time
+		}
+	}
+	var counted []workload.Death
+	for _, d := range deaths {
+		if !d.Died.Before(o.lifted[spot(owner.GetUID(), d.Node)].Truncate(time.Second)) { // deaths are told in whole seconds
+			counted = append(counted, d)
+		}
+	}
+	until, _ := workload.Pause(counted, node)
+	return until
+}
+
+// pod makes a pod of a template. Names are counted on after restarts, so that two runs
+// differ only where they must.
+func (o *workloads) pod(owner store.Object, kind string, t *corev1.PodTemplateSpec) *corev1.Pod {
+	yes := true
+	o.numbers[string(owner.GetUID())]++
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: fmt.Sprintf("%s-%d", owner.GetName(), o.numbers[string(owner.GetUID())]),
+			Labels: t.Labels, Annotations: t.Annotations,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &yes}}},
+		Spec: *t.Spec.DeepCopy(),
+	}
+}
+
+func (o *workloads) create(owner store.Object, kind string, p *corev1.Pod) {
+	Complete(p)
+	o.w.Admit(p)
+	id, key := string(owner.GetUID()), keyOf(p)
+	if o.made[id] == nil {
+		o.made[id] = map[string]bool{}
+	}
+	o.made[id][key] = true
+	again := kind + " " + keyOf(owner)
+	o.send("create", key, func() error { return o.w.api.Create(p) }, func(err error) {
+		if err != nil {
+			delete(o.made[id], key)
+			o.loop.add(again, time.Second)
+			return
+		}
+		o.w.tell("workload", "create", key, key+" is made for "+strings.ToLower(kind)+" "+owner.GetName())
+		o.after(time.Minute, func() { // a watch that lost it does not stop the owner for ever
+			if o.made[id][key] {
+				delete(o.made[id], key)
+				o.loop.add(again, 0)
+			}
+		})
+	})
+}
+
+func (o *workloads) delete(key, uid string) {
+	o.send("delete", key, func() error {
+		err := o.w.api.DeletePod(key, store.Precondition{UID: uid}, nil)
+		if err == nil {
+			o.w.tell("workload", "delete", key, key+" is deleted by its owner")
+		}
+		return err
+	}, nil)
+}

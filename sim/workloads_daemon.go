@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// daemonSet brings a DaemonSet up to date. Its template does not change here.
+func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
+	id := string(ds.UID)
+	var pods []workload.DaemonPod
+	keys := sortedKeys(o.of[id])
+	for _, key := range keys {
+		p := o.of[id][key]
+		seen := workload.DaemonPod{Pod: intake.WorkloadPod(p), Target: target(p)}
+		pods = append(pods, seen)
+		if d, ok := workload.DeathOf(&seen.Pod); ok && p.Status.Phase == corev1.PodFailed {
+			at := spot(id, seen.Target)
+			if o.deaths[at] == nil {
+				o.deaths[at] = map[string]workload.Death{}
+			}
+			o.deaths[at][seen.UID] = d
+		}
+	}
+	trial := o.pod(ds, "DaemonSet", &ds.Spec.Template)
+	o.numbers[id]--
+	tolerateTrouble(&trial.Spec)
+	spec := o.w.intake.Pod(trial).Spec
+	var nodes []workload.DaemonNode
+	desired := 0
+	for _, name := range sortedKeys(o.known[store.Nodes]) {
+		n := workload.DaemonNode{Name: name}
+		if n.Run, n.Stay = placement.Belongs(spec, o.w.intake.Node(o.node(name))); n.Run {
+			desired++
+			var deaths []workload.Death
+			for _, uid := range sortedKeys(o.deaths[spot(id, name)]) {
+				deaths = append(deaths, o.deaths[spot(id, name)][uid])
+			}
+			n.NotBefore = o.notBefore(ds, name, deaths)
+		}
+		nodes = append(nodes, n)
+	}
+	machine := intake.DaemonSet(ds, "", desired)
+	plan := machine.Plan(o.w.now, nodes, pods)
+	for _, node := range plan.Create {
+		p := o.pod(ds, "DaemonSet", &ds.Spec.Template)
+		tolerateTrouble(&p.Spec)
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}}}}}}}}
+		o.create(ds, "DaemonSet", p)
+	}
+	for _, d := range plan.Delete {
+		o.delete(keys[d.Pod], pods[d.Pod].UID)
+	}
+	done(o.until(plan.Wake), nil)
+}
+
+// target is the node that a DaemonSet's pod is for.
+func target(p *corev1.Pod) string {
+	if p.Spec.NodeName != "" {
+		return p.Spec.NodeName
+	}
+	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, t := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			for _, f := range t.MatchFields {
+				return f.Values[0]
+			}
+		}
+	}
+	return ""
+}
+
+// tolerateTrouble gives a DaemonSet's pod the tolerations that it has upstream.
+func tolerateTrouble(s *corev1.PodSpec) {
+	bear := func(effect corev1.TaintEffect, keys ...string) {
+		for _, key := range keys {
+			s.Tolerations = append(s.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: effect})
+		}
+	}
+	bear(corev1.TaintEffectNoExecute, corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable)
+	bear(corev1.TaintEffectNoSchedule, corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure, corev1.TaintNodeUnschedulable)
+}
