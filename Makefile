@@ -29,7 +29,7 @@ bench: ## CPU and allocations of a decision at 500, 5,000 and 50,000 nodes
 	$(GO) test ./bench -run '^$$' -bench . -benchtime 20000x -timeout 60m
 
 soak: ## the long kill loops, big seeds and 100,000 simulations; prints their counts
-	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./e2e -count 1 -v -timeout 180m -run 'Soak|Fuzz|Kill|Twin|Equal' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
+	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./e2e -count 1 -v -timeout 180m -run 'Soak|Fuzz|Kill|Twin|Equal' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
 
 N ?= 1000
 SEED ?= 1

@@ -59,6 +59,14 @@ func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
 			ok, words := w.evict(a.Pod)
 			m.Answer(w.now, a.Pod.UID, Answer{Granted: ok, Words: words})
 			continue
+		case SurgeUp:
+			w.surge(a.Pod, 1)
+			m.SurgeAnswer(w.now, "")
+			continue
+		case SurgeDown:
+			w.surge(a.Pod, -1)
+			m.SurgeAnswer(w.now, "")
+			continue
 		}
 		if w.settle(gets) {
 			continue

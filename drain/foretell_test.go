@@ -191,3 +191,16 @@ func TestWhatWouldComeStraightBackStays(t *testing.T) {
 		t.Errorf("exit %d: %s", r.ExitCode(), got)
 	}
 }
+
+func TestASurgeStandsIn(t *testing.T) {
+	objects := []any{node("n1", 4000), node("n2", 2000), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)),
+		pod("rest", "rest-1", "n1", 500), guard("rest", maxUnavailable(0))}
+	r := foretell(t, Options{Surge: true}, objects...)
+	if got := lines(r); got != "default/web-1 moves n2 round=1\ndefault/rest-1 held budget never=true round=0" || !r.Pods[0].Surged {
+		t.Errorf("%s\n%+v", got, r.Pods)
+	}
+	full := foretell(t, Options{Surge: true}, node("n1", 4000), node("n2", 400), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)))
+	if b := full.Pods[0].Block; b == nil || !strings.Contains(b.Why, "the pod more has no node") {
+		t.Errorf("%s: %+v", lines(full), b)
+	}
+}

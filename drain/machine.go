@@ -32,7 +32,9 @@ type Machine struct {
 	idle    bool
 	unrest  unrest
 	late    map[string]time.Time // budgets whose status is behind, since when
-	surges  map[string]*Surge    // by workload
+	surges  map[string]*surge    // by owner
+	surging *surge               // that is waited for
+	acted   bool                 // something was done in this round
 	odd     map[string]bool      // pods that wait though they would fit, as it seems
 }
 
@@ -43,7 +45,7 @@ func New(nodes []string, o Options, p Patience, s *Scheduler, v *View) *Machine 
 		placers[f.Name], profiles[f.Name] = f.New(v.State), f
 	}
 	return &Machine{o: o, patience: p, nodes: slices.Clone(nodes), placers: placers, profiles: profiles, byUID: map[string]*Move{},
-		late: map[string]time.Time{}, surges: map[string]*Surge{}, odd: map[string]bool{}}
+		late: map[string]time.Time{}, surges: map[string]*surge{}, odd: map[string]bool{}}
 }
 
 // Moves are the pods that are to leave: those that were evicted in the order in which
@@ -69,6 +71,16 @@ func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 	m.idle = false
 	m.observe(now, v)
 	for {
+		if s := m.surging; s != nil {
+			if wake, settled := m.settledSurge(now, v, s); !settled {
+				return nil, wake
+			}
+			m.surging = nil
+			m.endSurge(s.move)
+		}
+		if a := m.surgeDown(now); a != nil {
+			return a, time.Time{}
+		}
 		if c := m.current; c != nil {
 			if c.stage == asked {
 				return nil, time.Time{}
@@ -97,7 +109,7 @@ func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 			return nil, wake
 		}
 		m.books = nil
-		if m.evicted == 0 {
+		if !m.acted {
 			m.idle = true
 			return nil, m.retryAt(now)
 		}
@@ -185,6 +197,9 @@ func (m *Machine) observe(now time.Time, v *View) {
 	for _, x := range m.moves {
 		x.observe(now, v, m.patience, taken)
 	}
+	for _, s := range m.surges {
+		s.observe(now, v, m.patience)
+	}
 	m.unrest.observe(now, v)
 }
 
@@ -199,7 +214,7 @@ func (m *Machine) begin(now time.Time, v *View) (wake time.Time, ok bool) {
 		return wake, false
 	}
 	m.turn++
-	m.evicted, m.began, m.went = 0, true, map[string]*Move{}
+	m.evicted, m.acted, m.began, m.went = 0, false, true, map[string]*Move{}
 	m.books = openBooks(v)
 	return time.Time{}, true
 }
@@ -256,6 +271,15 @@ func (m *Machine) underWay(now time.Time) (wake time.Time, under bool) {
 		under = true
 		at := x.due(m.patience)
 		if at.After(now) && (wake.IsZero() || at.Before(wake)) {
+			wake = at
+		}
+	}
+	for _, s := range m.surges {
+		if !s.waiting() {
+			continue
+		}
+		under = true
+		if at := s.placed.Add(m.patience.Ready); !s.placed.IsZero() && at.After(now) && (wake.IsZero() || at.Before(wake)) {
 			wake = at
 		}
 	}

@@ -66,7 +66,10 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	d.machine = d.watcher.Machine(d.Nodes, d.Options, d.Patience)
-	err := d.work(ctx)
+	if err := d.tidy(ctx); err != nil {
+		return nil, err
+	}
+	err := errors.Join(d.work(ctx), d.leave(ctx))
 	return d.result(), err
 }
 
@@ -133,12 +136,10 @@ func (d *Drain) work(ctx context.Context) error {
 		d.take()
 		action, wake := d.machine.Step(time.Now(), d.watcher.View)
 		d.told.tell(d.machine, d.Tell)
-		if e, ok := action.(Evict); ok {
-			a := evict(ctx, d.Client, e.Pod, d.Grace)
-			if ctx.Err() != nil && !a.Granted {
-				return context.Cause(ctx)
+		if action != nil {
+			if err := d.act(ctx, action); err != nil {
+				return err
 			}
-			d.machine.Answer(time.Now(), e.Pod.UID, a)
 			continue
 		}
 		if d.machine.Done() || d.machine.Idle() && d.hopeless() {
@@ -148,6 +149,31 @@ func (d *Drain) work(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// act does what the machine asks for and answers it.
+func (d *Drain) act(ctx context.Context, action Action) error {
+	switch a := action.(type) {
+	case Evict:
+		answer := evict(ctx, d.Client, a.Pod, d.Grace)
+		if ctx.Err() != nil && !answer.Granted {
+			return context.Cause(ctx)
+		}
+		d.machine.Answer(time.Now(), a.Pod.UID, answer)
+	case SurgeUp:
+		d.machine.SurgeAnswer(time.Now(), said(d.scaleUp(ctx, a.Pod)))
+	case SurgeDown:
+		d.machine.SurgeAnswer(time.Now(), said(d.scaleDown(ctx, a.Pod)))
+	}
+	return nil
+}
+
+// said is what an error says; empty for none.
+func said(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 // between is the time between two looks at whether waiting can still help.

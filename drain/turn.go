@@ -10,9 +10,6 @@ import (
 
 // next is the next thing to do in this round; nil when there is nothing left.
 func (m *Machine) next(now time.Time, v *View) Action {
-	if a := m.surgeDown(v); a != nil {
-		return a
-	}
 	busy := m.busyOwners()
 	for _, x := range m.moves {
 		if x.stage != waiting || x.tried == m.turn {
@@ -26,7 +23,8 @@ func (m *Machine) next(now time.Time, v *View) Action {
 		if x.Block == nil {
 			return m.evict(now, v, x)
 		}
-		if a := m.surgeUp(v, x); a != nil {
+		m.inVain(x)
+		if a := m.surgeUp(now, v, x); a != nil {
 			return a
 		}
 	}
@@ -54,15 +52,14 @@ func (m *Machine) evict(now time.Time, v *View, x *Move) Action {
 	for _, p := range v.Of(x.Pod.Owner) {
 		x.before[p.UID] = true
 	}
-	if s := m.surges[x.Pod.Owner.UID]; s != nil {
-		x.Surged = true
-	}
+	m.standIn(x)
 	m.books.pay(now, x.Pod)
 	if o := x.Pod.Owner.UID; o != "" {
 		m.went[o] = x
 	}
 	m.current = x
 	m.evicted++
+	m.acted = true
 	return Evict{x.Pod}
 }
 

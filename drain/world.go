@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
@@ -20,6 +21,7 @@ type world struct {
 	machine *scheduling.Machine
 	view    *View
 	scale   func(model.Owner) budget.Scale
+	more    map[string]int32 // pods that owners want on top, by uid
 
 	budgets map[string]map[string]*model.Budget // by namespace, then by name
 	events  []scheduling.Event
@@ -36,7 +38,7 @@ type Preempted struct{ Pod, By *model.Pod }
 const tick = time.Second
 
 func newWorld(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *world {
-	w := &world{now: now, machine: scheduling.New(cfg), scale: scale, budgets: map[string]map[string]*model.Budget{}}
+	w := &world{now: now, machine: scheduling.New(cfg), scale: scale, more: map[string]int32{}, budgets: map[string]map[string]*model.Budget{}}
 	w.view = NewView(w.machine.State())
 	for _, o := range objects {
 		switch o := o.(type) {
@@ -209,7 +211,7 @@ func (w *world) replace(p *model.Pod) {
 			alive++
 		}
 	}
-	if s := w.scale(p.Owner); s.Fault == "" && alive >= s.Replicas {
+	if s := w.scaled(p.Owner); s.Fault == "" && alive >= s.Replicas {
 		return
 	}
 	w.serial++
@@ -221,6 +223,53 @@ func (w *world) replace(p *model.Pod) {
 	q.Created = w.now
 	w.claims(p, q)
 	w.put(q)
+}
+
+// scaled is how many pods an owner wants now.
+func (w *world) scaled(o model.Owner) budget.Scale {
+	s := w.scale(o)
+	s.Replicas += w.more[o.UID]
+	return s
+}
+
+// surge has the owner of a pod want one more, or one less again.
+func (w *world) surge(p *model.Pod, by int32) {
+	w.now = w.now.Add(tick)
+	w.more[p.Owner.UID] += by
+	if by > 0 {
+		q := *p
+		if q.Owner.Kind == "StatefulSet" {
+			q.Name += "-surge"
+		}
+		w.replace(&q)
+	} else if extra := w.leastReady(p.Owner); extra != nil {
+		w.leave(extra, "")
+	}
+	w.recount(p.Namespace)
+	w.rest()
+}
+
+// leastReady is the pod that an owner removes which has one too many: of a StatefulSet the one
+// that was made on top, else one without a node, or not Ready, or the youngest.
+func (w *world) leastReady(o model.Owner) *model.Pod {
+	var least *model.Pod
+	rank := func(p *model.Pod) int {
+		switch {
+		case strings.HasSuffix(p.Name, "-surge"):
+			return 0
+		case p.NodeName == "":
+			return 1
+		case !p.Ready:
+			return 2
+		}
+		return 3
+	}
+	for _, p := range w.view.Of(o) {
+		if !p.Deleting && (least == nil || rank(p) <= rank(least)) {
+			least = p
+		}
+	}
+	return least
 }
 
 // claims gives a new pod claims of its own in place of those that were made for the old one.
@@ -271,7 +320,7 @@ func (w *world) settle(ready func(*model.Pod) bool) bool {
 // recount does what the disruption controller does.
 func (w *world) recount(namespace string) {
 	for _, b := range w.budgetsIn(namespace) {
-		c := budget.Facts{Budget: b, Pods: w.view.in(namespace), Scale: w.scale, Now: w.now}.Count()
+		c := budget.Facts{Budget: b, Pods: w.view.in(namespace), Scale: w.scaled, Now: w.now}.Count()
 		q := *b
 		q.ObservedGeneration, q.DisruptionsAllowed, q.CurrentHealthy = c.ObservedGeneration, c.DisruptionsAllowed, c.CurrentHealthy
 		q.DesiredHealthy, q.ExpectedPods, q.Disrupted, q.DisruptedAt = c.DesiredHealthy, c.ExpectedPods, c.Disrupted, c.DisruptedAt

@@ -1,0 +1,218 @@
+package drain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// A workload that runs one more has both, written together with its replicas, so that a drain
+// that was killed is tidied up by the next one of the node.
+const (
+	SurgeLabel = "drain.berth.dev/surge"      // for which pod, by uid
+	SurgeNode  = "drain.berth.dev/surge-node" // annotation: which node that is to leave
+)
+
+// scalable is a workload whose replicas are written.
+type scalable struct {
+	words    string // its kind and name
+	meta     *metav1.ObjectMeta
+	replicas *int32
+	patch    func(context.Context, []byte) error
+}
+
+// above is what sets the replicas of a pod's owner: the owner, or the Deployment above it.
+func above(ctx context.Context, c kubernetes.Interface, namespace string, o model.Owner) (*scalable, error) {
+	get := metav1.GetOptions{}
+	switch o.Kind {
+	case "ReplicaSet":
+		r, err := c.AppsV1().ReplicaSets(namespace).Get(ctx, o.Name, get)
+		if err != nil {
+			return nil, err
+		}
+		if d := metav1.GetControllerOfNoCopy(r); d != nil {
+			if d.Kind != "Deployment" {
+				return nil, fmt.Errorf("ReplicaSet %s belongs to %s %s, which sets its replicas", r.Name, d.Kind, d.Name)
+			}
+			found, err := c.AppsV1().Deployments(namespace).Get(ctx, d.Name, get)
+			return deployment(c, found), err
+		}
+		return replicaSet(c, r), nil
+	case "StatefulSet":
+		found, err := c.AppsV1().StatefulSets(namespace).Get(ctx, o.Name, get)
+		return statefulSet(c, found), err
+	case "ReplicationController":
+		found, err := c.CoreV1().ReplicationControllers(namespace).Get(ctx, o.Name, get)
+		return controller(c, found), err
+	}
+	return nil, fmt.Errorf("a %s has no replicas to ask for", o.Kind)
+}
+
+func deployment(c kubernetes.Interface, o *appsv1.Deployment) *scalable {
+	return &scalable{"Deployment " + o.Name, &o.ObjectMeta, o.Spec.Replicas, func(ctx context.Context, data []byte) error {
+		_, err := c.AppsV1().Deployments(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{})
+		return err
+	}}
+}
+
+func replicaSet(c kubernetes.Interface, o *appsv1.ReplicaSet) *scalable {
+	return &scalable{"ReplicaSet " + o.Name, &o.ObjectMeta, o.Spec.Replicas, func(ctx context.Context, data []byte) error {
+		_, err := c.AppsV1().ReplicaSets(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{})
+		return err
+	}}
+}
+
+func statefulSet(c kubernetes.Interface, o *appsv1.StatefulSet) *scalable {
+	return &scalable{"StatefulSet " + o.Name, &o.ObjectMeta, o.Spec.Replicas, func(ctx context.Context, data []byte) error {
+		_, err := c.AppsV1().StatefulSets(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{})
+		return err
+	}}
+}
+
+func controller(c kubernetes.Interface, o *corev1.ReplicationController) *scalable {
+	return &scalable{"ReplicationController " + o.Name, &o.ObjectMeta, o.Spec.Replicas, func(ctx context.Context, data []byte) error {
+		_, err := c.CoreV1().ReplicationControllers(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{})
+		return err
+	}}
+}
+
+// write sets replicas and marks together, if nobody has changed the workload meanwhile.
+func (s *scalable) write(ctx context.Context, by int32, uid, node any) error {
+	n := int32(1)
+	if s.replicas != nil {
+		n = *s.replicas
+	}
+	data, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": s.meta.ResourceVersion, "labels": map[string]any{SurgeLabel: uid}, "annotations": map[string]any{SurgeNode: node}},
+		"spec":     map[string]any{"replicas": max(n+by, 0)},
+	})
+	if err != nil {
+		return err
+	}
+	return s.patch(ctx, data)
+}
+
+// scaleTries is how often a workload is written that others write, too.
+const scaleTries = 5
+
+// scaleUp has the owner of a pod run one more for it, once.
+func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
+	for range scaleTries {
+		var s *scalable
+		if s, err = above(ctx, d.Client, p.Namespace, p.Owner); err != nil {
+			return err
+		}
+		switch s.meta.Labels[SurgeLabel] {
+		case p.UID:
+			return nil
+		case "":
+		default:
+			return fmt.Errorf("%s runs one more already for another drain (label %s)", s.words, SurgeLabel)
+		}
+		if err = s.write(ctx, 1, p.UID, p.NodeName); !apierrors.IsConflict(err) {
+			if err == nil {
+				d.Tell(fmt.Sprintf("%s runs one more for %s", s.words, p.Key()))
+			}
+			return err
+		}
+	}
+	return err
+}
+
+// scaleDown takes that back, once.
+func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
+	for range scaleTries {
+		var s *scalable
+		if s, err = above(ctx, d.Client, p.Namespace, p.Owner); apierrors.IsNotFound(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if s.meta.Labels[SurgeLabel] != p.UID {
+			return nil
+		}
+		if err = d.lower(ctx, s); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (d *Drain) lower(ctx context.Context, s *scalable) error {
+	err := s.write(ctx, -1, nil, nil)
+	if err == nil {
+		d.Tell(s.words + " runs as many as before")
+	}
+	return err
+}
+
+// tidy takes up the surges that an earlier drain of the nodes left: they are used where
+// their pod is still there, and taken back otherwise.
+func (d *Drain) tidy(ctx context.Context) error {
+	left, err := d.surged(ctx)
+	if err != nil {
+		return fmt.Errorf("looking for what an earlier drain left: %w", err)
+	}
+	for _, s := range left {
+		p := d.watcher.View.Pod(s.meta.Labels[SurgeLabel])
+		switch {
+		case p != nil && !p.Deleting && slices.Contains(d.Nodes, p.NodeName):
+			d.machine.Adopt(time.Now(), d.watcher.View, p.UID)
+		case slices.Contains(d.Nodes, s.meta.Annotations[SurgeNode]):
+			if err := d.lower(ctx, s); err != nil {
+				return fmt.Errorf("%s: taking back one more that an earlier drain asked for: %w", s.words, err)
+			}
+		}
+	}
+	return nil
+}
+
+// surged are the workloads that run one more for a drain.
+func (d *Drain) surged(ctx context.Context) (out []*scalable, err error) {
+	list := metav1.ListOptions{LabelSelector: SurgeLabel}
+	deployments, err1 := d.Client.AppsV1().Deployments("").List(ctx, list)
+	sets, err2 := d.Client.AppsV1().ReplicaSets("").List(ctx, list)
+	stateful, err3 := d.Client.AppsV1().StatefulSets("").List(ctx, list)
+	controllers, err4 := d.Client.CoreV1().ReplicationControllers("").List(ctx, list)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return nil, err
+	}
+	for i := range deployments.Items {
+		out = append(out, deployment(d.Client, &deployments.Items[i]))
+	}
+	for i := range sets.Items {
+		out = append(out, replicaSet(d.Client, &sets.Items[i]))
+	}
+	for i := range stateful.Items {
+		out = append(out, statefulSet(d.Client, &stateful.Items[i]))
+	}
+	for i := range controllers.Items {
+		out = append(out, controller(d.Client, &controllers.Items[i]))
+	}
+	return out, nil
+}
+
+// leave takes back at the end what is still on top; the context may have ended.
+func (d *Drain) leave(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), evictTimeout)
+	defer cancel()
+	var errs []error
+	for _, p := range d.machine.surgedPods() {
+		if err := d.scaleDown(ctx, p); err != nil {
+			errs = append(errs, fmt.Errorf("%s %s runs one more than before: %w; the next drain of %s takes it back", p.Owner.Kind, p.Owner.Name, err, p.NodeName))
+		}
+	}
+	return errors.Join(errs...)
+}
