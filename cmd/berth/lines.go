@@ -43,7 +43,7 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 	if l.debug != nil {
 		fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.debug)
 	}
-	fmt.Fprintf(t, "  controllers\tnode taints, namespaces, service accounts, volumes\t\n")
+	fmt.Fprintf(t, "  controllers\t%d loops\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(loops))
 	fmt.Fprintf(t, "  nodes\t%d simulated\t%s\n", len(nodes), sizes(nodes))
 	fmt.Fprintf(t, "  kubeconfig\t%s\t\n", server.KubeconfigPath())
 	_ = t.Flush()
