@@ -68,8 +68,8 @@ func (a *Avoid) Held(owner types.UID, node string, now time.Time) (until time.Ti
 	return until, cause
 }
 
-// Lifted is when the last hold of an owner on a node was deleted: what happened there before is
-// forgiven. Zero if none was lately.
+// Lifted is when the last hold of an owner on a node was deleted before its time: its cause has ended,
+// and what happened there before is forgiven. Zero if none was lately.
 func (a *Avoid) Lifted(owner types.UID, node string) time.Time {
 	if a == nil {
 		return time.Time{}
@@ -86,7 +86,7 @@ func (a *Avoid) see(old, now *v1alpha1.Hold, at time.Time) {
 		s := spot{old.Spec.Owner.UID, old.Spec.Node}
 		if delete(a.held[s], old.Name); len(a.held[s]) == 0 {
 			delete(a.held, s)
-			if now == nil {
+			if now == nil && at.Before(old.Spec.Until.Time) {
 				a.lifted[s] = at
 			}
 		}

@@ -26,7 +26,7 @@ func (a *Avoid) NotBefore(now time.Time, owner types.UID, node string, deaths []
 	}
 	counted := make([]workload.Death, 0, len(deaths))
 	for _, d := range deaths {
-		if d.Died.After(a.Lifted(owner, d.Node)) {
+		if !d.Died.Before(a.Lifted(owner, d.Node).Truncate(time.Second)) { // the API tells of deaths in whole seconds
 			counted = append(counted, d)
 		}
 	}
