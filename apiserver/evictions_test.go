@@ -181,7 +181,8 @@ func TestEvictionHasOneRecordAndOldClientsAreServed(t *testing.T) {
 	p := e.pod("a")
 	e.budget("b", 1, 0, 1)
 	for range 2 {
-		if err := e.PolicyV1beta1().Evictions("default").Evict(t.Context(), &policyv1beta1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}); err != nil {
+		if err := e.PolicyV1beta1().Evictions("default").Evict(t.Context(), &policyv1beta1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a",
+			Annotations: map[string]string{"berth.dev/requested-by": "berth drain", "reason": "node n1 is drained"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +192,7 @@ func TestEvictionHasOneRecordAndOldClientsAreServed(t *testing.T) {
 	}
 	ev := list.Items[0]
 	text := ev.Annotations[journal.Annotation]
-	if ev.Reason != "EvictionByEvictionAPI" || ev.Regarding.UID != p.UID || !strings.Contains(text, `"budgets":[{"name":"b","before":1,"after":0}]`) || !strings.Contains(text, `"by":"system:apiserver"`) {
+	if ev.Reason != "EvictionByEvictionAPI" || ev.Regarding.UID != p.UID || !strings.Contains(text, `"budgets":[{"name":"b","before":1,"after":0}]`) || !strings.Contains(text, `"by":"system:apiserver for berth drain","rule":"node n1 is drained"`) {
 		t.Errorf("event %+v", ev)
 	}
 }

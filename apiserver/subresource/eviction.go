@@ -99,7 +99,35 @@ type request struct {
 	opts  *metav1.DeleteOptions
 	dry   bool
 	paid  []payment
-	asker string
+	asker string // and on whose behalf, if the request says that
+	why   string // in the request's own words
+}
+
+// Annotations of an eviction that say who wants it and why, Berth's and the descheduler's; they go into the record.
+var (
+	askedBy = []string{"berth.dev/requested-by", "requested-by"}
+	askWhy  = []string{"berth.dev/reason", "reason"}
+)
+
+// annotation is the first of some annotations that is there, cut to a length that fits a record.
+func annotation(eviction *policyv1.Eviction, names []string) string {
+	for _, n := range names {
+		if text := eviction.Annotations[n]; text != "" {
+			return text[:min(len(text), 256)]
+		}
+	}
+	return ""
+}
+
+func requestOf(ctx context.Context, eviction *policyv1.Eviction, opts *metav1.DeleteOptions) *request {
+	r := &request{name: eviction.Name, opts: opts, dry: dryrun.IsDryRun(opts.DryRun), why: annotation(eviction, askWhy)}
+	if u, ok := genericapirequest.UserFrom(ctx); ok {
+		r.asker = u.GetName()
+	}
+	if by := annotation(eviction, askedBy); by != "" {
+		r.asker += " for " + by
+	}
+	return r
 }
 
 // Create evicts the pod called name, or says why not.
@@ -120,10 +148,7 @@ func (e *Evictions) Create(ctx context.Context, name string, obj runtime.Object,
 			return nil, err
 		}
 	}
-	r := &request{name: name, opts: opts, dry: dryrun.IsDryRun(opts.DryRun)}
-	if u, ok := genericapirequest.UserFrom(ctx); ok {
-		r.asker = u.GetName()
-	}
+	r := requestOf(ctx, eviction, opts)
 	for try := range evictionTries {
 		if err = e.try(ctx, r); !errors.Is(err, errAgain) {
 			break

@@ -61,17 +61,24 @@ func (r *request) record(pod *corev1.Pod, m *model.Pod) *displace.Record {
 	if pod.Spec.Priority != nil {
 		m.Spec.Priority = *pod.Spec.Priority
 	}
-	rec := &displace.Record{Cause: displace.API, Victim: m, Node: pod.Spec.NodeName, By: r.asker, Grace: r.opts.GracePeriodSeconds}
+	rec := &displace.Record{Cause: displace.API, Victim: m, Node: pod.Spec.NodeName, By: r.asker, Rule: r.why, Grace: r.opts.GracePeriodSeconds}
 	for _, p := range r.paid {
 		rec.Entries = append(rec.Entries, p.entry)
 	}
 	switch {
 	case m.Phase == model.Pending:
-		rec.Rule = "it had not started, and costs no budget"
+		rec.Rule = joined(r.why, "it had not started, and costs no budget")
 	case !m.Ready && len(r.paid) == 0:
-		rec.Rule = "it was not ready, and costs no budget"
+		rec.Rule = joined(r.why, "it was not ready, and costs no budget")
 	}
 	return rec
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
 }
 
 // mark writes the DisruptionTarget condition and returns the pod's resource version then. A pod

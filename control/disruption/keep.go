@@ -34,7 +34,7 @@ func (d *disruption) keep(ctx context.Context, k key) (time.Duration, error) {
 	}
 	now := d.now()
 	ask := d.scales.in(ctx, b.Namespace)
-	c := budget.Facts{Budget: d.intake.Budget(b), Pods: pods, Scale: ask.of, Now: now}.Count()
+	c := budget.Facts{Budget: d.compiled.of(b), Pods: pods, Scale: ask.of, Now: now}.Count()
 	d.tell(b, c.Events)
 	if err := d.write(ctx, b, &c, now); err != nil {
 		return 0, err
@@ -111,12 +111,13 @@ func reference(p *model.Pod) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion}
 }
 
-// forget drops what was told about budgets that are gone.
+// forget drops what is known of budgets that are gone.
 func (d *disruption) forget() {
 	there, err := d.budgets.List(labels.Everything())
 	if err != nil {
 		return
 	}
+	d.compiled.keep(there)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	kept := make(map[types.UID]string, len(there))

@@ -15,6 +15,16 @@ import (
 	"github.com/berthproject/berth/internal/intake"
 )
 
+// hasMark says whether a pod has a DisruptionTarget condition, true or not.
+func hasMark(p *corev1.Pod) bool {
+	for i := range p.Status.Conditions {
+		if p.Status.Conditions[i].Type == corev1.DisruptionTarget {
+			return true
+		}
+	}
+	return false
+}
+
 // ends says how long a pod may carry its DisruptionTarget condition yet.
 func (d *disruption) ends(p *corev1.Pod, m *model.Pod) (time.Duration, bool) {
 	for i := range p.Status.Conditions {

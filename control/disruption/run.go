@@ -19,7 +19,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/control/loop"
-	"github.com/berthproject/berth/internal/intake"
 )
 
 const (
@@ -33,13 +32,13 @@ const (
 type key = types.NamespacedName
 
 type disruption struct {
-	client  kubernetes.Interface
-	now     func() time.Time
-	intake  *intake.Intake
-	pods    corelisters.PodLister
-	budgets policylisters.PodDisruptionBudgetLister
-	scales  *scales
-	events  record.EventRecorder
+	client   kubernetes.Interface
+	now      func() time.Time
+	pods     corelisters.PodLister
+	budgets  policylisters.PodDisruptionBudgetLister
+	compiled *compiled
+	scales   *scales
+	events   record.EventRecorder
 
 	count *loop.Loop[key] // of budgets
 	marks *loop.Loop[key] // of pods with a DisruptionTarget condition
@@ -56,7 +55,7 @@ func Run(ctx context.Context, client kubernetes.Interface, others Scales, factor
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, budgets := factory.Core().V1().Pods(), factory.Policy().V1().PodDisruptionBudgets()
-	d := &disruption{client: client, now: time.Now, intake: intake.New(), pods: pods.Lister(), budgets: budgets.Lister(),
+	d := &disruption{client: client, now: time.Now, compiled: newCompiled(), pods: pods.Lister(), budgets: budgets.Lister(),
 		scales: newScales(factory, others), events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 		told: map[types.UID]string{}}
 	d.count = loop.New("Counting a disruption budget", log, d.keep)
@@ -81,8 +80,9 @@ func Run(ctx context.Context, client kubernetes.Interface, others Scales, factor
 	return nil
 }
 
-func (d *disruption) budgetChanged(_, now *policyv1.PodDisruptionBudget) {
-	if now != nil {
-		d.count.Add(key{Namespace: now.Namespace, Name: now.Name})
+func (d *disruption) budgetChanged(old, now *policyv1.PodDisruptionBudget) {
+	if now == nil {
+		now = old // to forget it
 	}
+	d.count.Add(key{Namespace: now.Namespace, Name: now.Name})
 }

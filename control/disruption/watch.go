@@ -12,27 +12,25 @@ import (
 
 // podChanged queues the budgets that cover a pod, or did, if what they read of it has changed.
 func (d *disruption) podChanged(old, now *corev1.Pod) {
-	was, is := standing(old), standing(now)
-	if now != nil {
-		if _, ends := d.ends(now, is); ends {
+	if now != nil && hasMark(now) {
+		if _, ends := d.ends(now, intake.Standing(now)); ends {
 			d.marks.Add(key{Namespace: now.Namespace, Name: now.Name})
 		}
 	}
+	there := now
+	if there == nil {
+		there = old
+	}
+	budgets, err := d.budgets.PodDisruptionBudgets(there.Namespace).List(labels.Everything())
+	if err != nil || len(budgets) == 0 {
+		return // an informer's list has no errors
+	}
+	was, is := standing(old), standing(now)
 	if was != nil && is != nil && sameToBudgets(was, is) {
 		return
 	}
-	namespace := ""
-	if is != nil {
-		namespace = is.Namespace
-	} else if was != nil {
-		namespace = was.Namespace
-	}
-	budgets, err := d.budgets.PodDisruptionBudgets(namespace).List(labels.Everything())
-	if err != nil {
-		return // an informer's list has no errors
-	}
 	for _, b := range budgets {
-		m := d.intake.Budget(b)
+		m := d.compiled.of(b)
 		if was != nil && budget.Ledger.Covers(m, was) || is != nil && budget.Ledger.Covers(m, is) {
 			d.count.Add(key{Namespace: b.Namespace, Name: b.Name})
 		}
@@ -66,7 +64,7 @@ func (d *disruption) namespaceChanged(namespace string) {
 		return
 	}
 	for _, b := range budgets {
-		if m := d.intake.Budget(b); m.MaxUnavailable.Set || m.MinAvailable.Percent {
+		if m := d.compiled.of(b); m.MaxUnavailable.Set || m.MinAvailable.Percent {
 			d.count.Add(key{Namespace: b.Namespace, Name: b.Name})
 		}
 	}
