@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// evictions are the displacements that berth evictions shows.
+func (c *cluster) evictions(args ...string) []*journal.Displacement {
+	c.t.Helper()
+	r := c.home.run(append([]string{"evictions", "--kubeconfig", c.kubeconfig, "-o", "json"}, args...)...)
+	var out struct{ Displacements []*journal.Displacement }
+	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.code != 0 {
+		c.t.Fatalf("berth evictions: %v: %s", err, r)
+	}
+	return out.Displacements
+}
+
+// TestRecords: whoever displaces a pod, there is one record of it, which says where its replacement went; it
+// is there after a kill and, by the journal, after the events have gone.
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	args := []string{"--nodes", "3", "--listen", testkit.FreeAddress(t)}
+	c := h.up(args...)
+	c.must("apply", "-f", "../examples/web.yaml")
+	c.rolledOut("deployment/web")
+	var before corev1.PodList
+	c.json(&before, "get", "pods", "-l", "app=web")
+	victim := before.Items[0]
+	c.must("drain", victim.Spec.NodeName, "--timeout=60s", "--ignore-daemonsets")
+	var nodes corev1.NodeList
+	c.json(&nodes, "get", "nodes")
+	other := nodes.Items[0].Name
+	if other == victim.Spec.NodeName {
+		other = nodes.Items[1].Name
+	}
+	c.must("taint", "node", other, "broken=yes:NoExecute")
+	c.proc.kill()
+	c = h.up(args...)
+	c.recordsComplete(t, before.Items, victim.Spec.NodeName, other)
+	if held := c.must("get", "holds", "-A", "-o", "jsonpath={.items[*].spec.node}"); strings.Contains(held, victim.Spec.NodeName) {
+		t.Errorf("a node that was drained is avoided: %s", held)
+	}
+	c.must("taint", "node", other, "broken-")
+	eventually(t, happenWithin, func() error {
+		if held := c.must("get", "holds", "-A", "-o", "name"); held != "" {
+			return fmt.Errorf("holds without a cause: %s", held)
+		}
+		return nil
+	})
+
+	c.must("delete", "events", "--all")
+	if of := c.evictions("--owner", "deployment/web", "--since", "1h"); len(of) == 0 {
+		t.Error("the journal does not tell what the events did")
+	}
+	said := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
+	has(t, said.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was asked of the API", "kubernetes-admin", "budgets      web allowed", "ready after")
+	if r := h.run("explain", "displacement", "default/nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "nothing is known") {
+		t.Errorf("of a pod that never was: %s", r)
+	}
+}
+
+// recordsComplete waits until each pod that one of the nodes lost has a record, and one alone, with a replacement that is ready
+// elsewhere.
+func (c *cluster) recordsComplete(t *testing.T, pods []corev1.Pod, drained, tainted string) {
+	t.Helper()
+	eventually(t, happenWithin+time.Minute, func() error {
+		of := map[string]*journal.Displacement{}
+		for _, d := range c.evictions() {
+			if of[d.Pod.UID] != nil {
+				return fmt.Errorf("pod %s has two records", d.Pod.Name)
+			}
+			of[d.Pod.UID] = d
+		}
+		for i := range pods {
+			p := &pods[i]
+			if p.Spec.NodeName != drained && p.Spec.NodeName != tainted {
+				continue
+			}
+			d := of[string(p.UID)]
+			if d == nil || d.Gone == nil || d.Replacement == nil || d.Replacement.Ready == nil {
+				return fmt.Errorf("pod %s of node %s: %+v", p.Name, p.Spec.NodeName, d)
+			}
+			if cause := map[string]string{drained: "API", tainted: "Taint"}[p.Spec.NodeName]; d.Cause != cause || d.Afterwards || d.Node != p.Spec.NodeName {
+				return fmt.Errorf("pod %s of node %s: %+v, want the cause %s", p.Name, p.Spec.NodeName, d, cause)
+			}
+		}
+		return nil
+	})
+}
