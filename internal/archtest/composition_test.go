@@ -1,0 +1,42 @@
+package archtest
+
+import (
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestCompositionNamesWhatIsThere holds that docs/composition.md names no scenario and no test that
+// there is not.
+func TestCompositionNamesWhatIsThere(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "docs", "composition.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]bool{}
+	for _, f := range house(t) {
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && f.test && strings.HasPrefix(fn.Name.Name, "Test") {
+				tests[fn.Name.Name] = true
+			}
+		}
+	}
+	named := 0
+	for _, m := range regexp.MustCompile("`(Test[A-Za-z]+|[a-z0-9-]+\\.txt)`").FindAllStringSubmatch(string(text), -1) {
+		named++
+		if name := m[1]; strings.HasPrefix(name, "Test") {
+			if !tests[name] {
+				t.Errorf("there is no test %s", name)
+			}
+		} else if _, err := os.Stat(filepath.Join(root, "scenarios", name)); err != nil {
+			t.Errorf("there is no scenario %s", name)
+		}
+	}
+	if named < 30 {
+		t.Errorf("only %d names were found: the pattern is broken", named)
+	}
+}
