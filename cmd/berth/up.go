@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,10 +93,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 	if err != nil {
 		return err
 	}
-	if o.journal == "" {
-		o.journal = filepath.Join(dir, "journal")
-	}
-	if settings.journal, err = openJournal(o.journal, "up"); err != nil {
+	if settings.journal, err = openJournal(cmp.Or(o.journal, filepath.Join(dir, "journal")), "up"); err != nil {
 		return err
 	}
 	defer func() { _ = settings.journal.Close() }()
