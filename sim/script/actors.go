@@ -58,9 +58,7 @@ func readKill(p *parser, w *words) error {
 		return err
 	}
 	if who == "agent" {
-		node, err := w.name("the node")
-		p.then(func(r *run) error { r.say("the agent of " + node + " is killed"); r.w.KillAgent(node); return nil })
-		return err
+		return toAgents(p, w, "is killed", (*sim.World).KillAgent)
 	}
 	d := time.Second
 	if w.is("for") {
@@ -79,8 +77,23 @@ func readStart(p *parser, w *words) error {
 	if err := w.literal("agent"); err != nil {
 		return err
 	}
-	node, err := w.name("the node")
-	p.then(func(r *run) error { r.say("the agent of " + node + " starts"); r.w.StartAgent(node); return nil })
+	return toAgents(p, w, "starts", (*sim.World).StartAgent)
+}
+
+// toAgents has something done to the agents of nodes.
+func toAgents(p *parser, w *words, what string, do func(*sim.World, string)) error {
+	name, err := w.name("the node")
+	if err != nil {
+		return err
+	}
+	nodes, err := expand(name)
+	p.then(func(r *run) error {
+		for _, node := range nodes {
+			r.say("the agent of " + node + " " + what)
+			do(r.w, node)
+		}
+		return nil
+	})
 	return err
 }
 
