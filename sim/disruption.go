@@ -123,8 +123,11 @@ func (w *World) scaleOf(namespace string, o model.Owner, find lookup) budget.Sca
 	if strings.HasPrefix(o.UID, StandIn) {
 		return budget.Scale{UID: o.UID, Replicas: int32(len(w.owners.wants[o.UID]))}
 	}
-	kind := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.Controllers,
+	kind, scales := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.Controllers,
 		"Deployment": store.Deployments}[o.Kind]
+	if !scales {
+		return budget.Scale{Fault: o.Kind + " has no scale"}
+	}
 	found, ok := find(kind, store.Key(namespace, o.Name))
 	if !ok || string(found.GetUID()) != o.UID {
 		return budget.Scale{Fault: "found no controller"}

@@ -69,6 +69,9 @@ func (g *generator) surroundings() {
 			g.budget("", i)
 		}
 	}
+	if g.chance(3) {
+		g.workload("")
+	}
 	if g.rules && g.chance(4) {
 		g.add("", "class local wait")
 		for i := range 3 {
@@ -79,7 +82,18 @@ func (g *generator) surroundings() {
 }
 
 func (g *generator) budget(at string, i int) {
-	g.add(at, "budget b%d match=app=%s %s", i, g.pick("a", "b"), g.pick("minAvailable=1", "minAvailable=2", "maxUnavailable=1", "maxUnavailable=0", "minAvailable=50%"))
+	g.add(at, "budget b%d match=app=%s %s%s", i, g.pick("a", "b"), g.pick("minAvailable=1", "minAvailable=2", "maxUnavailable=1", "maxUnavailable=0", "minAvailable=50%"),
+		g.pick("", "", " always"))
+}
+
+// workload makes an owner that the real machines keep.
+func (g *generator) workload(at string) {
+	what := fmt.Sprintf("replicaset w%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
+	if g.chance(4) {
+		what = "daemonset d0"
+	}
+	g.add(at, "%s cpu=%dm memory=%dMi priority=%s labels=app=%s grace=%ds stops=%dms%s", what, 50+g.r.Intn(600), 64+g.r.Intn(600), g.pick("0", "5", "10"),
+		g.pick("a", "b"), g.r.Intn(20), g.r.Intn(20_000), g.pick("", "", " starts=3s", " tolerate=out:NoExecute:20"))
 }
 
 func (g *generator) node() { g.nodeAt("") }
@@ -113,6 +127,8 @@ func (g *generator) pod(at string) {
 	}
 	if g.chance(5) {
 		words += " replace owner=" + g.pick("x", "y")
+	} else if g.chance(3) {
+		words += " owner=" + g.pick("x", "y")
 	}
 	g.add(at, "%s", words)
 }

@@ -5,10 +5,12 @@ import "fmt"
 // happens writes one thing that happens.
 func (g *generator) happens(at string) {
 	switch n := g.r.Intn(100); {
-	case n < 45:
+	case n < 42:
 		g.pod(at)
-	case n < 62:
+	case n < 54:
 		g.leave(at)
+	case n < 62:
+		g.displace(at)
 	case n < 80:
 		g.toNode(at)
 	case n < 88:
@@ -34,6 +36,24 @@ func (g *generator) leave(at string) {
 		words += fmt.Sprintf(" grace=%ds", g.r.Intn(5))
 	}
 	g.add(at, "%s", words)
+}
+
+// displace has somebody want a pod gone who is not the scheduler.
+func (g *generator) displace(at string) {
+	switch g.r.Intn(8) {
+	case 0:
+		g.add(at, "drain %s", g.someNode())
+	case 1:
+		g.add(at, "taint %s out=x:NoExecute", g.someNode())
+	case 2:
+		g.add(at, "untaint %s out", g.someNode())
+	case 3:
+		g.add(at, "condition %s %s=%s", g.someNode(), g.pick("Ready", "Ready", "DiskPressure", "MemoryPressure"), g.pick("True", "False"))
+	case 4:
+		g.add(at, "tolerate %s out:NoExecute:%d", g.somePod(), g.r.Intn(60))
+	default:
+		g.add(at, "evict %s", g.somePod())
+	}
 }
 
 func (g *generator) toNode(at string) {
@@ -65,7 +85,11 @@ func (g *generator) toNode(at string) {
 }
 
 func (g *generator) toPod(at string) {
-	switch g.r.Intn(5) {
+	switch g.r.Intn(7) {
+	case 5:
+		g.add(at, "scale w%d %d", g.r.Intn(2), g.r.Intn(6))
+	case 6:
+		g.workload(at)
 	case 0:
 		g.add(at, "ungate %s", g.somePod())
 	case 1:
@@ -86,15 +110,15 @@ func (g *generator) fault(at string) {
 	case 1:
 		g.add(at, "drop scheduler %s for %dms", g.pick("pods", "pods", "nodes", "poddisruptionbudgets"), g.r.Intn(5000))
 	case 2:
-		g.add(at, "drop %s pods for %dms", g.pick("agents", "disruption", "owners"), g.r.Intn(5000))
+		g.add(at, "drop %s pods for %dms", g.pick("agents", "disruption", "owners", "taints", "nodelifecycle", "podgc", "records", "workload"), g.r.Intn(5000))
 	case 3:
 		g.add(at, "repeat scheduler %s", g.pick("pods", "nodes"))
 	case 4:
-		g.add(at, "kill disruption for %dms", g.r.Intn(3000))
+		g.add(at, "kill %s for %dms", g.pick("disruption", "disruption", "taints", "nodelifecycle", "podgc", "records", "workload"), g.r.Intn(3000))
 	case 5:
-		g.add(at, "lag %s %dms", g.pick("scheduler", "agents", "disruption"), g.r.Intn(1000))
+		g.add(at, "lag %s %dms", g.pick("scheduler", "agents", "disruption", "taints", "nodelifecycle", "podgc", "records", "workload"), g.r.Intn(1000))
 	default:
 		g.add(at, "spoil %s %s", g.pick("refuse", "conflict", "lost", "unheard", "late", "silent", "partly"),
-			g.pick("bind", "bind", "preempt", "reject", "look", "unnominate", "prepare", "any"))
+			g.pick("bind", "bind", "preempt", "reject", "look", "unnominate", "prepare", "any", "evict", "mark", "tell", "delete", "status", "node"))
 	}
 }
