@@ -1,0 +1,189 @@
+//go:build unix
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/explain"
+)
+
+// lossGrace is how long a node of the test may be silent. Agents renew every second; a loaded machine keeps them from it
+// for a few.
+const lossGrace = 12 * time.Second
+
+const lossConfig = `apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+nodes: {leaseRenewalSeconds: 1}
+nodeLifecycle: {gracePeriodSeconds: 12, startupGraceSeconds: 12, monitorPeriodSeconds: 1, evictionRate: 1}
+`
+
+// bearing is a pod on a node that bears the loss of it for so long; negative: for ever.
+func bearing(name, node string, seconds int) string {
+	short := ""
+	if seconds >= 0 {
+		short = fmt.Sprintf(", tolerationSeconds: %d", seconds)
+	}
+	return fmt.Sprintf(`---
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  nodeName: %s
+  terminationGracePeriodSeconds: 1
+  containers: [{name: main, image: "x:1"}]
+  tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute%s}]
+`, name, node, short)
+}
+
+// TestNodesAreLost stops agents with SIGSTOP, in real time: their nodes become unknown and are
+// tainted, pods go when their tolerations say so, and nobody when all nodes are lost.
+func TestNodesAreLost(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	config := h.write("loss.yaml", lossConfig)
+	c := h.up("--nodes", "0", "--config", config)
+	agents := map[string]*process{}
+	for _, name := range []string{"a1", "a2", "a3"} {
+		agents[name] = h.start("agent", "--kubeconfig", c.credential(name, "--node", name), "--config", config)
+	}
+	c.must("wait", "--for=create", "node/a1", "node/a2", "node/a3", "--timeout=60s")
+	c.must("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
+	c.must("apply", "-f", h.write("pods.yaml", bearing("leaves", "a1", 0)+bearing("soon", "a1", 5)+bearing("later", "a1", 3000)+bearing("never", "a1", -1)+bearing("elsewhere", "a2", 0)))
+	c.must("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	stop := func(names ...string) {
+		for _, name := range names {
+			if err := agents[name].cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	wake := func(names ...string) {
+		for _, name := range names {
+			if err := agents[name].cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stop("a1")
+	c.nodeIs("a1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
+	c.lostInTime(t, config)
+	c.leaving("leaves", "soon")
+	c.ready(map[string]bool{"later": false, "never": false, "elsewhere": true})
+	c.must("taint", "node", "a1", "node.kubernetes.io/out-of-service=nodeshutdown:NoSchedule")
+	c.must("wait", "--for=delete", "pod/leaves", "pod/soon", "--timeout=90s")
+	c.must("taint", "node", "a1", "node.kubernetes.io/out-of-service-")
+
+	wake("a1")
+	c.nodeIs("a1", corev1.ConditionTrue)
+	c.ready(map[string]bool{"later": true, "never": true, "elsewhere": true})
+	stop("a1", "a2", "a3")
+	for _, name := range []string{"a1", "a2", "a3"} {
+		c.nodeIs(name, corev1.ConditionUnknown, "unreachable:NoSchedule")
+	}
+	c.ready(map[string]bool{"later": false, "never": false, "elsewhere": false})
+	wake("a1", "a2", "a3")
+	for _, name := range []string{"a1", "a2", "a3"} {
+		c.nodeIs(name, corev1.ConditionTrue)
+	}
+	c.ready(map[string]bool{"later": true, "never": true, "elsewhere": true})
+}
+
+// nodeIs waits until a node's Ready condition and taints are so.
+func (c *cluster) nodeIs(name string, ready corev1.ConditionStatus, taints ...string) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		var n corev1.Node
+		c.json(&n, "get", "node", name)
+		var got []string
+		for _, taint := range n.Spec.Taints {
+			got = append(got, strings.TrimPrefix(taint.Key, "node.kubernetes.io/")+":"+string(taint.Effect))
+		}
+		slices.Sort(got)
+		if is := readyOf(&n); is == nil || is.Status != ready || !slices.Equal(got, taints) {
+			return fmt.Errorf("node %s: %+v, taints %v; want %s, %v", name, is, got, ready, taints)
+		}
+		return nil
+	})
+}
+
+func readyOf(n *corev1.Node) *corev1.NodeCondition {
+	for i := range n.Status.Conditions {
+		if n.Status.Conditions[i].Type == corev1.NodeReady {
+			return &n.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// lostInTime: a1 was given up no sooner than its grace after its last renewal, and `berth zones` tells of it.
+func (c *cluster) lostInTime(t *testing.T, config string) {
+	t.Helper()
+	lease, err := c.client().CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "a1", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n corev1.Node
+	c.json(&n, "get", "node", "a1")
+	silent := readyOf(&n).LastTransitionTime.Sub(lease.Spec.RenewTime.Time)
+	if silent < lossGrace-time.Second { // times of conditions have whole seconds
+		t.Errorf("given up %s after its last renewal, before %s were over", silent, lossGrace)
+	}
+	t.Logf("given up %.1f s after its last renewal; the grace is %s", silent.Seconds(), lossGrace)
+	r := c.home.run("zones", "--kubeconfig", c.kubeconfig, "--config", config, "-o", "json")
+	var zones explain.Zones
+	if err := json.Unmarshal([]byte(r.stdout), &zones); err != nil || len(zones.Zones) != 1 || len(zones.Zones[0].Lost) != 1 || zones.Zones[0].Lost[0].Tainted.IsZero() || zones.Zones[0].Lost[0].Name != "a1" {
+		t.Errorf("berth zones: %v, %s", err, r)
+	}
+}
+
+// leaving waits until pods are being deleted because of a taint, and checks that no others are.
+func (c *cluster) leaving(names ...string) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		var got []string
+		for _, p := range c.pods() {
+			if p.DeletionTimestamp != nil {
+				got = append(got, p.Name)
+			}
+			for _, cond := range p.Status.Conditions {
+				if cond.Type == corev1.DisruptionTarget && cond.Reason != "DeletionByTaintManager" {
+					c.t.Fatalf("pod %s: %+v", p.Name, cond)
+				}
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, names) {
+			return fmt.Errorf("leaving are %v, want %v", got, names)
+		}
+		return nil
+	})
+}
+
+// ready waits until just these pods are there, ready or not, and none of them is leaving.
+func (c *cluster) ready(want map[string]bool) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		for _, p := range c.pods() {
+			if p.DeletionTimestamp != nil {
+				continue
+			}
+			is := slices.ContainsFunc(p.Status.Conditions, func(x corev1.PodCondition) bool {
+				return x.Type == corev1.PodReady && x.Status == corev1.ConditionTrue
+			})
+			if w, known := want[p.Name]; !known || w != is {
+				return fmt.Errorf("pod %s is ready: %v, want %v", p.Name, is, want)
+			}
+		}
+		return nil
+	})
+}
