@@ -100,6 +100,9 @@ func (a *Agent) admit(object *corev1.Pod) *pod {
 // step asks the pod's life what to do and does it.
 func (a *Agent) step(p *pod, events ...podlife.Event) {
 	if p.gone {
+		if p.dirty {
+			a.dirty = append(a.dirty, p) // its end could not be written yet
+		}
 		return
 	}
 	effects, wake := p.life.Step(time.Now(), events...)
