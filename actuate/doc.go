@@ -23,6 +23,12 @@
 // that is being deleted with the condition has been paid for and told of. Where budgets may
 // not be written, victims leave without a debit, as kube-scheduler's do, and that is told.
 //
+// Displacer is the same for all who displace pods: one pod, one cause, the steps in the same order. Its event
+// carries the record, is named after the pod's uid, and is there at most once; a record that others pieced together
+// from the pod's condition gives way to it. No pod is deleted before its event is there, unless the server says
+// that it will never take it. A journal gets the record too, where there is one; that it cannot be written stops
+// nothing.
+//
 // Extenders are asked over HTTP as kube-scheduler does, one file a verb: filters one
 // after the other, each seeing what is left; scores all at once and only while there is a
 // choice, times 10 times the extender's weight; victims by node; and the binding through the one

@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 
 // shelf has Holds in memory.
 type shelf struct {
+	mu     sync.Mutex
 	holds  map[string]*v1alpha1.Hold
 	absent bool // the kind is not served
 }
@@ -29,6 +31,8 @@ var notFound = apierrors.NewNotFound(schema.GroupResource{Group: "berth.dev", Re
 func (s *shelf) Served() (bool, error) { return !s.absent, nil }
 
 func (s *shelf) List(context.Context) (out []v1alpha1.Hold, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, h := range s.holds {
 		out = append(out, *h)
 	}
@@ -36,6 +40,8 @@ func (s *shelf) List(context.Context) (out []v1alpha1.Hold, err error) {
 }
 
 func (s *shelf) Get(_ context.Context, namespace, name string) (*v1alpha1.Hold, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if h := s.holds[namespace+"/"+name]; h != nil {
 		return h.DeepCopy(), nil
 	}
@@ -45,17 +51,23 @@ func (s *shelf) Get(_ context.Context, namespace, name string) (*v1alpha1.Hold, 
 func (s *shelf) Create(_ context.Context, h *v1alpha1.Hold) error { return s.Update(nil, h) }
 
 func (s *shelf) Update(_ context.Context, h *v1alpha1.Hold) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.holds[h.Namespace+"/"+h.Name] = h.DeepCopy()
 	return nil
 }
 
 func (s *shelf) Delete(_ context.Context, h *v1alpha1.Hold) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.holds, h.Namespace+"/"+h.Name)
 	return nil
 }
 
 // one is the only Hold; nil when there is none.
 func (s *shelf) one() *v1alpha1.Hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, h := range s.holds {
 		return h
 	}
