@@ -19,7 +19,7 @@ func TestKubectl(t *testing.T) {
 	c.must("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 	for name, test := range map[string]func(*testing.T, *cluster){
 		"get": kubectlGet, "describe": kubectlDescribe, "apply": kubectlApply, "server-side apply": kubectlServerSide, "diff": kubectlDiff,
-		"patch": kubectlPatch, "label and annotate": kubectlLabel, "taint and cordon": kubectlTaint, "scale": kubectlScale,
+		"patch": kubectlPatch, "label and annotate": kubectlLabel, "taint and cordon": kubectlTaint, "scale": kubectlScale, "rollout": kubectlRollout, "cascade": kubectlCascade,
 		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "what is not there": kubectlMissing, "delete": kubectlDelete,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, &cluster{home{t, c.dir}, c.proc, c.kubeconfig}) })
@@ -85,7 +85,9 @@ func kubectlApply(t *testing.T, c *cluster) {
 	file := c.write("apply.yaml", deployment("site", 1, "site:1"))
 	r := c.kubectl("apply", "-f", file)
 	has(t, r.stdout, "deployment.apps/site created")
-	has(t, r.stderr, "Warning:", "stored", "nothing acts on it") // until the workload loops come
+	if r.stderr != "" {
+		t.Errorf("apply of a deployment warns: %s", r.stderr)
+	}
 	has(t, c.must("apply", "-f", file), "unchanged")
 	c.write("apply.yaml", deployment("site", 2, "site:2"))
 	has(t, c.must("apply", "-f", file, "--dry-run=server"), "configured (server dry run)")
@@ -196,7 +198,8 @@ func kubectlScale(t *testing.T, c *cluster) {
 		t.Errorf("scale with a wrong precondition: %s", r)
 	}
 	c.must("wait", "--for=jsonpath={.spec.replicas}=3", "deployment/scaled", "--timeout=10s")
-	if r := c.kubectl("wait", "--for=condition=Available", "deployment/scaled", "--timeout=0"); r.code != 1 {
+	c.must("rollout", "status", "deployment/scaled", "--timeout=60s")
+	if r := c.kubectl("wait", "--for=condition=ReplicaFailure", "deployment/scaled", "--timeout=0"); r.code != 1 {
 		t.Errorf("wait for what is not: %s", r)
 	}
 }
