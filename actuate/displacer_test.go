@@ -65,7 +65,7 @@ func TestDisplaceTellsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	const message = "Taint manager: deleting due to NoExecute taint; taint k=v:NoExecute, tolerated for 300 s; with a grace period of 3 s"
-	if e.Reason != "TaintManagerEviction" || e.Note != "Marking for deletion Pod ns/a" || e.ReportingController != "taint-eviction-controller" || rec.Message != message ||
+	if e.Reason != "TaintManagerEviction" || e.Note != "Marking for deletion Pod ns/a" || e.ReportingController != "taint-eviction-controller" || e.ReportingInstance == "" || rec.Message != message ||
 		rec.Node != "n1" || rec.Cause != "Taint" || rec.Reason != "DeletionByTaintManager" {
 		t.Errorf("event %+v, record %+v", e, rec)
 	}

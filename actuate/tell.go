@@ -1,6 +1,7 @@
 package actuate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,9 @@ import (
 
 // longestName leaves room in an event's name for what follows the pod's.
 const longestName = 253 - 1 - 16
+
+// longestInstance is how long an event's reportingInstance may be.
+const longestInstance = 128
 
 // RecordName is the name of the event that tells of a pod's displacement: one a pod.
 func RecordName(name, uid string) string {
@@ -72,10 +76,12 @@ func (d *Displacer) Event(ctx context.Context, rec *journal.Displacement, relate
 	if err != nil {
 		return false, err
 	}
+	instance := cmp.Or(d.Instance, rec.Writer) // the API wants one, and no longer one
+	instance = instance[:min(len(instance), longestInstance)]
 	ev := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: rec.Pod.Namespace, Name: RecordName(rec.Pod.Name, rec.Pod.UID),
 			Annotations: map[string]string{journal.Annotation: text}, Labels: map[string]string{journal.Label: rec.Cause}},
-		EventTime: metav1.NewMicroTime(d.Now()), ReportingController: rec.Writer, ReportingInstance: d.Instance,
+		EventTime: metav1.NewMicroTime(d.Now()), ReportingController: rec.Writer, ReportingInstance: instance,
 		Action: action, Reason: reason, Type: corev1.EventTypeNormal, Note: Truncate(note),
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: rec.Pod.Namespace, Name: rec.Pod.Name, UID: types.UID(rec.Pod.UID)},
 	}

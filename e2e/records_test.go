@@ -44,6 +44,8 @@ func TestRecords(t *testing.T) {
 		other = nodes.Items[1].Name
 	}
 	c.must("taint", "node", other, "broken=yes:NoExecute")
+	c.must("apply", "-f", c.write("fat.yaml", strings.Replace(ownedPod("fat", "others", "100m"), "spec:", "spec:\n  nodeSelector: {no: such}", 1)))
+	c.must("patch", "pod", "fat", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed","reason":"Evicted","message":"The node was low on resource: memory."}}`)
 	c.proc.kill()
 	c = h.up(args...)
 	c.recordsComplete(t, before.Items, victim.Spec.NodeName, other)
@@ -74,12 +76,16 @@ func TestRecords(t *testing.T) {
 func (c *cluster) recordsComplete(t *testing.T, pods []corev1.Pod, drained, tainted string) {
 	t.Helper()
 	eventually(t, happenWithin+time.Minute, func() error {
-		of := map[string]*journal.Displacement{}
+		of, foreign := map[string]*journal.Displacement{}, false
 		for _, d := range c.evictions() {
 			if of[d.Pod.UID] != nil {
 				return fmt.Errorf("pod %s has two records", d.Pod.Name)
 			}
 			of[d.Pod.UID] = d
+			foreign = foreign || d.Pod.Name == "fat" && d.Cause == "Pressure" && d.Writer == "displacement-records"
+		}
+		if !foreign {
+			return fmt.Errorf("nobody has recorded what a kubelet did: %+v", of)
 		}
 		for i := range pods {
 			p := &pods[i]

@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -100,7 +101,8 @@ func Run(ctx context.Context, o Options) error {
 func newKeeper(o Options) *keeper {
 	k := &keeper{o: o, now: time.Now, settle: settle, gather: gather,
 		pending: map[string]*corev1.Pod{}, open: map[owner]map[string]bool{}, left: map[string]time.Time{}, known: map[string]int{}, places: map[string]map[place]bool{}}
-	k.door = actuate.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component}
+	host, _ := os.Hostname()
+	k.door = actuate.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host}
 	k.tells = loop.New("Writing the record of a displaced pod", o.Log, k.tell)
 	k.owners = loop.New("Completing the records of displaced pods", o.Log, k.complete)
 	k.lines = loop.New("Writing to the journal", o.Log, k.keep)
