@@ -87,6 +87,7 @@ func (a *audit) committed(c store.Change) {
 		a.made[c.New.GetUID()], a.labelled[c.New.GetUID()] = a.w.now, a.w.now
 	case c.Kind == store.Pods && c.New == nil:
 		delete(a.open, string(c.Old.GetUID())) // what is gone gets nowhere
+		a.gone(c.Old.GetUID())
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		if p, ok := c.New.(*corev1.Pod); ok && old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {

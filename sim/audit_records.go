@@ -43,6 +43,15 @@ func (a *audit) recorded(p *corev1.Pod) {
 	}
 }
 
+// gone forgives that a pod has no record of which nobody can know any more: it went while
+// the one who completes records was down, or had lost its watch.
+func (a *audit) gone(uid types.UID) {
+	if r := a.w.recorder; r != nil && (!r.listed() || !r.r.streams[store.Pods].open) && a.records.missing[uid] != "" {
+		delete(a.records.missing, uid)
+		a.w.counts.Unrecorded++
+	}
+}
+
 // eventMade counts the records of a pod.
 func (a *audit) eventMade(c store.Change) {
 	e, ok := c.New.(*eventsv1.Event)

@@ -24,6 +24,7 @@ type Counts struct {
 	Displaced          [displace.Shutdown + 1]int // by cause
 	Paid               int                        // by budgets
 	Refused            int                        // evictions that a budget did not allow
+	Unrecorded         int                        // displacements whose record was lost while nobody looked
 	Rejected           int                        // pods that their node did not take
 	// Latencies are from creation to binding, in the order of binding.
 	Latencies []time.Duration

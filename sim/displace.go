@@ -48,7 +48,7 @@ func (c *client) displace(d displacement, then func(error)) {
 			switch {
 			case apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !errors.Is(err, errScenario):
 				then(nil) // it is gone
-			case err != nil:
+			case err != nil && steps[i].effect != "tell": // what cannot be told stops nothing
 				then(err)
 			default:
 				next(i + 1)

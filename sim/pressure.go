@@ -2,9 +2,12 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -50,4 +53,37 @@ func (a *agents) reject(p *corev1.Pod, by corev1.NodeConditionType) {
 			a.w.tell("agent", "reject", key, fmt.Sprintf("%s is rejected by %s, which has %s", key, p.Spec.NodeName, by))
 		}
 	})
+}
+
+// Press has a node throw a pod out because it is short of something: memory,
+// ephemeral-storage or pids. What it is short of its conditions do not say by that.
+func (w *World) Press(key, of string) bool {
+	p := w.api.Pod(key)
+	if p == nil || p.Spec.NodeName == "" || finished(p) || w.agents.down[p.Spec.NodeName] {
+		return false
+	}
+	w.agents.processes.forget(p)
+	delete(w.agents.pods, p.UID)
+	text := fmt.Sprintf("The node was low on resource: %s. ", of)
+	err := w.api.ChangePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
+		o.Status.Phase, o.Status.Reason, o.Status.Message = corev1.PodFailed, "Evicted", text
+		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(w.now)})
+		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+			Reason: corev1.PodReasonTerminationByKubelet, Message: text, LastTransitionTime: metav1.NewTime(w.now)})
+		o.Status.ContainerStatuses = slices.Clone(o.Status.ContainerStatuses)
+		for i := range o.Status.ContainerStatuses {
+			c := &o.Status.ContainerStatuses[i]
+			c.Ready, c.State = false, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: codeKill, FinishedAt: metav1.NewTime(w.now)}}
+		}
+		return nil
+	})
+	if err != nil {
+		return false
+	}
+	w.counts.Displaced[displace.Pressure]++
+	w.tell("agent", "press", key, fmt.Sprintf("%s is thrown out of %s, which is low on %s", key, p.Spec.NodeName, of))
+	if now := w.api.Pod(key); now != nil && w.o.Audit {
+		w.audit.recorded(now)
+	}
+	return true
 }

@@ -159,7 +159,7 @@ func (r *recorder) avoidOne(key string, done func(time.Duration, error)) {
 		}
 	}
 	node := r.node(at.node)
-	list := slices.DeleteFunc(slices.Clone(r.thrown[at]), func(t displace.Thrown) bool { return node == nil || over(t.Cause, node) })
+	list := slices.DeleteFunc(slices.Clone(r.thrown[at]), func(t displace.Thrown) bool { return node == nil || over(t.Cause, t.At, node) })
 	a, ok := r.w.o.Holds.Avoid(list)
 	left := a.Until.Sub(r.w.now)
 	switch {
@@ -178,13 +178,15 @@ func (r *recorder) avoidOne(key string, done func(time.Duration, error)) {
 	}
 }
 
-// over says whether a cause has ended, as far as the node's object tells.
-func over(c displace.Cause, n *corev1.Node) bool {
+// over says whether a cause has ended since it threw a pod out, as far as the node's object tells.
+func over(c displace.Cause, since time.Time, n *corev1.Node) bool {
 	switch c {
 	case displace.Taint:
 		return !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute })
 	case displace.Pressure:
-		return pressure(n) == ""
+		return pressure(n) == "" && slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type != corev1.NodeReady && c.LastHeartbeatTime.After(since)
+		})
 	}
 	return false
 }

@@ -65,6 +65,24 @@ func readDrain(p *parser, w *words) error {
 	return nil
 }
 
+func readPress(p *parser, w *words) error {
+	name, err := w.name("the pod")
+	if err != nil {
+		return err
+	}
+	of, err := w.name("what its node is low on")
+	if err == nil && of != "memory" && of != "ephemeral-storage" && of != "pids" {
+		err = fmt.Errorf("%q: want memory, ephemeral-storage or pids", of)
+	}
+	p.then(func(r *run) error {
+		if !r.w.Press(key(store.Pods, name), of) {
+			r.say("pod " + name + " does not run")
+		}
+		return nil
+	})
+	return err
+}
+
 // readTolerate has a pod tolerate other taints than before.
 func readTolerate(p *parser, w *words) error {
 	name, err := w.name("the pod")

@@ -42,6 +42,7 @@ func init() {
 		"ungate":        {"ungate POD", readUngate},
 		"evict":         {"evict POD [by=NAME] [grace=30s] [uid=] [dry] (asks the API server once; the answer is in the timeline)", readEvict},
 		"drain":         {"drain NODE [by=NAME] (as kubectl drain does)", readDrain},
+		"press":         {"press POD memory|ephemeral-storage|pids (its node throws it out)", readPress},
 		"tolerate":      {"tolerate POD KEY[=VALUE][:EFFECT[:SECONDS]],.. (in place of what it tolerates)", readTolerate},
 		"status":        {"status BUDGET [allowed=N] [entries=N] [stale] (as a disruption controller that is wrong would leave it)", readStatus},
 		"condition":     {"condition NODE Ready=False (or MemoryPressure= DiskPressure= PIDPressure= NetworkUnavailable=; its agent reports it)", readCondition},

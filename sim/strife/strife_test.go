@@ -36,8 +36,8 @@ func TestAllDisplacersAtOnceSoak(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := w.Counts()
-		fmt.Printf("soak: strife over %d pods, seed %d: %d displaced (%v), %d refused by budgets, %d paid for\n",
-			pods, seed, c.Displacements(), c.Displaced, c.Refused, c.Paid)
+		fmt.Printf("soak: strife over %d pods, seed %d: %d displaced (%v), %d refused by budgets, %d paid for, %d without a record as nobody looked\n",
+			pods, seed, c.Displacements(), c.Displaced, c.Refused, c.Paid, c.Unrecorded)
 		if err := w.Violation(); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
