@@ -16,10 +16,14 @@ var evictions = budget.Evictions{Recount: true}
 type books struct {
 	budgets map[string][]*model.Budget // by namespace; copies where something was taken
 	pays    map[string][]*model.Budget // what each pod that may go takes from, by uid
+	stood   map[string]bool            // the pods that were Ready, by uid: who gets Ready later counts in the next round
 }
 
 func openBooks(v *View) *books {
-	k := &books{budgets: map[string][]*model.Budget{}, pays: map[string][]*model.Budget{}}
+	k := &books{budgets: map[string][]*model.Budget{}, pays: map[string][]*model.Budget{}, stood: map[string]bool{}}
+	for _, p := range v.pods {
+		k.stood[p.UID] = p.Ready && !p.Deleting
+	}
 	for _, b := range v.State.AllBudgets() {
 		k.budgets[b.Namespace] = append(k.budgets[b.Namespace], b)
 	}
@@ -32,7 +36,8 @@ func (k *books) ask(now time.Time, v *View, p *model.Pod) *Block {
 	if !slices.ContainsFunc(all, func(b *model.Budget) bool { return budget.Ledger.Covers(b, p) }) {
 		return nil
 	}
-	verdict := evictions.Judge(p, all, v.in(p.Namespace), now)
+	still := slices.DeleteFunc(v.in(p.Namespace), func(q *model.Pod) bool { return !k.stood[q.UID] })
+	verdict := evictions.Judge(p, all, still, now)
 	if verdict.Result == budget.Granted {
 		k.pays[p.UID] = verdict.Pay
 		return nil

@@ -50,13 +50,11 @@ func draw(seed int64) *drawn {
 
 // app is a workload, with a budget or without. Its pods take longer to stop than replacements to be placed.
 func (d *drawn) app(i int) {
-	words := fmt.Sprintf(" priority=%s labels=app=a%d,tier=%s owner=a%d replace cpu=%dm memory=%dMi grace=%ds stops=%dms", d.pick("0", "0", "0", "5", "100"), i,
-		d.pick("x", "y"), i, 50+d.r.Intn(1500), 64+d.r.Intn(2000), 4+d.r.Intn(30), 3500+d.r.Intn(20_000))
+	words := fmt.Sprintf(" priority=%s labels=app=a%d,tier=%s cpu=%dm memory=%dMi grace=%ds stops=%dms", d.pick("0", "0", "0", "5", "100"), i,
+		d.pick("x", "y"), 50+d.r.Intn(1500), 64+d.r.Intn(2000), 4+d.r.Intn(30), 3500+d.r.Intn(20_000))
 	words += d.rule(i)
 	n := 1 + d.r.Intn(6)
-	for j := range n {
-		d.add("at %dms pod a%d-%d%s", d.r.Intn(3000), i, j, words)
-	}
+	d.add("at %dms replicaset a%d replicas=%d%s", d.r.Intn(3000), i, n, words)
 	if d.chance(2) {
 		d.add("budget b%d match=app=a%d %s", i, i, d.limit(n))
 	}
