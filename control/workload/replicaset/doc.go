@@ -1,5 +1,5 @@
-// Package replicaset keeps as many pods of each ReplicaSet as it asks for: the shell of
-// engine/workload's ReplicaSet over the API.
+// Package replicaset keeps as many pods of each ReplicaSet, or ReplicationController, as it asks for: the shell
+// of engine/workload's ReplicaSet over the API.
 //
 //	ReplicaSets, pods (caches), Holds ──▶ Claim ──▶ Plan ──▶ create or delete pods ──▶ status
 //

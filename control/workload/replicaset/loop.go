@@ -7,13 +7,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -22,19 +20,16 @@ import (
 	shared "github.com/berthproject/berth/control/workload"
 )
 
-const (
-	workers = 5
-	// component is the name under which Kubernetes reports the same events.
-	component = "replicaset-controller"
+const workers = 5
+
+// Kind and ControllerKind are what Run and RunControllers look after.
+var (
+	Kind           = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+	ControllerKind = corev1.SchemeGroupVersion.WithKind("ReplicationController")
 )
 
-// Kind is what the loop looks after.
-var Kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
-
 type shell struct {
-	client kubernetes.Interface
-	sets   cache.SharedIndexInformer
-	lister appslisters.ReplicaSetLister
+	lens
 	pods   *shared.Pods
 	avoid  *shared.Avoid
 	events record.EventRecorder
@@ -47,20 +42,28 @@ type shell struct {
 // Run keeps ReplicaSets until ctx ends. factory (started here if it is not yet) supplies them and their
 // pods; avoid (nil: nobody) knows the Holds. It returns an error only if it could not start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.Avoid, log klog.Logger) error {
-	events, stop := shared.Recorder(ctx, client, component)
+	return run(ctx, client, factory, replicaSets(client, factory), avoid, log)
+}
+
+// RunControllers is Run for ReplicationControllers.
+func RunControllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.Avoid, log klog.Logger) error {
+	return run(ctx, client, factory, replicationControllers(client, factory), avoid, log)
+}
+
+func run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, through lens, avoid *shared.Avoid, log klog.Logger) error {
+	events, stop := shared.Recorder(ctx, client, through.component)
 	defer stop()
 	pods, err := shared.NewPods(client, factory, events)
 	if err != nil {
 		return err
 	}
-	sets := factory.Apps().V1().ReplicaSets()
-	s := &shell{client: client, sets: sets.Informer(), lister: sets.Lister(), pods: pods, avoid: avoid, events: events, held: map[types.UID]time.Time{}}
-	s.loop = loop.New("Keeping the ReplicaSet", log, s.sync)
+	s := &shell{lens: through, pods: pods, avoid: avoid, events: events, held: map[types.UID]time.Time{}}
+	s.loop = loop.New("Keeping the "+through.kind.Kind, log, s.sync)
 	if err := s.watch(); err != nil {
 		return err
 	}
 	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), s.sets.HasSynced, pods.HasSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), s.informer.HasSynced, pods.HasSynced) {
 		return nil
 	}
 	s.loop.Run(ctx, workers)
@@ -69,10 +72,10 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 
 // watch has a ReplicaSet looked at when it, its pods or its Holds change, or a pod comes that it may adopt.
 func (s *shell) watch() error {
-	if err := shared.IndexByController(s.sets); err != nil {
+	if err := shared.IndexByController(s.informer); err != nil {
 		return err
 	}
-	err := loop.Watch(s.sets, func(old, now *appsv1.ReplicaSet) {
+	err := loop.Watch(s.informer, func(old, now metav1.Object) {
 		if now == nil {
 			now = old
 		}
@@ -82,16 +85,17 @@ func (s *shell) watch() error {
 		return err
 	}
 	s.avoid.Tell(func(kind string, owner types.NamespacedName) {
-		if kind == Kind.Kind {
+		if kind == s.kind.Kind {
 			s.loop.Add(owner)
 		}
 	})
-	return s.pods.Watch(Kind, s.loop.Add, func(p *corev1.Pod) {
+	return s.pods.Watch(s.kind, s.loop.Add, func(p *corev1.Pod) {
 		if len(p.Labels) == 0 {
 			return
 		}
-		list, _ := s.lister.ReplicaSets(p.Namespace).List(labels.Everything())
-		for _, rs := range list {
+		list, _ := s.informer.GetIndexer().ByIndex(cache.NamespaceIndex, p.Namespace)
+		for _, obj := range list {
+			rs := s.view(obj)
 			if sel, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector); err == nil && sel.Matches(labels.Set(p.Labels)) {
 				s.loop.Add(keyOf(rs))
 			}
@@ -105,13 +109,11 @@ func keyOf(o metav1.Object) types.NamespacedName {
 
 // sync brings one ReplicaSet up to date.
 func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
-	rs, err := s.lister.ReplicaSets(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
-	if err != nil {
+	obj, there, err := s.informer.GetIndexer().GetByKey(key.String())
+	if err != nil || !there {
 		return 0, err
 	}
+	rs := s.view(obj)
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
 		return 0, nil // validation lets none through
@@ -119,8 +121,8 @@ func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.
 	if err := s.pods.Settle(ctx, rs.UID); err != nil {
 		return 0, err
 	}
-	owner := &shared.Owner{Kind: Kind, Object: rs, Selector: selector, Fresh: func(ctx context.Context) (metav1.Object, error) {
-		return s.client.AppsV1().ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{})
+	owner := &shared.Owner{Kind: s.kind, Object: obj.(shared.Object), Selector: selector, Fresh: func(ctx context.Context) (metav1.Object, error) {
+		return s.fresh(ctx, rs.Namespace, rs.Name)
 	}}
 	pods, err := s.pods.Claim(ctx, owner)
 	if err != nil {

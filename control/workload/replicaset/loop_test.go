@@ -52,12 +52,15 @@ func in(t *testing.T, test func(w *world)) {
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(w.Clientset, 0)
-		done := make(chan error)
+		done := make(chan error, 2)
 		go func() { done <- Run(ctx, w.Clientset, factory, nil, klog.Background()) }()
+		go func() { done <- RunControllers(ctx, w.Clientset, factory, nil, klog.Background()) }()
 		test(w)
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 		}
 		factory.Shutdown()
 	})
@@ -245,6 +248,28 @@ func TestPodsThatDieAtOnceGetFewer(t *testing.T) {
 		}
 		if said == 0 {
 			t.Errorf("nobody says why there is no pod: %+v", events.Items)
+		}
+	})
+}
+
+func TestReplicationControllersAreKeptToo(t *testing.T) {
+	in(t, func(w *world) {
+		two := int32(2)
+		rc := &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: "ns"}}
+		rc.Spec = corev1.ReplicationControllerSpec{Replicas: &two, Selector: map[string]string{"app": "old"}, Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "old"}}}}
+		rc, err := w.CoreV1().ReplicationControllers("ns").Create(t.Context(), rc, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.add(1)
+		pods, _ := w.settled(time.Second)
+		if len(pods) != 3 || !metav1.IsControlledBy(&pods[0], rc) || pods[0].OwnerReferences[0].APIVersion != "v1" {
+			t.Fatalf("pods %+v", pods)
+		}
+		w.run(pods)
+		w.settled(time.Second)
+		if rc, err = w.CoreV1().ReplicationControllers("ns").Get(t.Context(), "old", metav1.GetOptions{}); err != nil || rc.Status.AvailableReplicas != 2 {
+			t.Errorf("status %+v, %v", rc.Status, err)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func (s *shell) carryOut(ctx context.Context, owner *shared.Owner, rs *appsv1.Re
 	notBefore, why := s.avoid.NotBefore(now, rs.UID, machine.Node, deaths)
 	plan := machine.Plan(now, seen, s.crowd(rs, machine.Replicas, pods, seen), notBefore)
 	if plan.Held > 0 {
-		s.say(rs, notBefore, why)
+		s.say(owner.Object, notBefore, why)
 	}
 	reason, message := "", ""
 	switch {
@@ -48,7 +48,7 @@ func (s *shell) carryOut(ctx context.Context, owner *shared.Owner, rs *appsv1.Re
 		message = cmp.Or(errors.Unwrap(err), err).Error() // what the API server said, as Kubernetes puts it there
 	}
 	plan.Status.Conditions = plan.Status.Conditions.Failed(now, reason, message)
-	if e := s.write(ctx, rs, &plan.Status); e != nil && err == nil {
+	if e := s.report(ctx, owner.Object, rs, &plan.Status); e != nil && err == nil {
 		err = e
 	}
 	return plan.Wake, err
@@ -75,7 +75,7 @@ func (s *shell) crowd(rs *appsv1.ReplicaSet, replicas int32, pods []*corev1.Pod,
 	if ref == nil {
 		return crowd
 	}
-	siblings := shared.Controlled[*appsv1.ReplicaSet](s.sets, &metav1.ObjectMeta{UID: ref.UID, Namespace: rs.Namespace}, false)
+	siblings := shared.Controlled[*appsv1.ReplicaSet](s.informer, &metav1.ObjectMeta{UID: ref.UID, Namespace: rs.Namespace}, false)
 	for _, sibling := range siblings {
 		if sibling.UID != rs.UID {
 			others, _ := compile(s.pods.Of(sibling))
@@ -88,10 +88,10 @@ func (s *shell) crowd(rs *appsv1.ReplicaSet, replicas int32, pods []*corev1.Pod,
 }
 
 // say tells, once for each pause, that pods wait.
-func (s *shell) say(rs *appsv1.ReplicaSet, until time.Time, why string) {
+func (s *shell) say(about shared.Object, until time.Time, why string) {
 	s.mu.Lock()
-	again := s.held[rs.UID].Equal(until)
-	s.held[rs.UID] = until
+	again := s.held[about.GetUID()].Equal(until)
+	s.held[about.GetUID()] = until
 	for uid, t := range s.held {
 		if time.Since(t) > time.Hour {
 			delete(s.held, uid)
@@ -99,15 +99,17 @@ func (s *shell) say(rs *appsv1.ReplicaSet, until time.Time, why string) {
 	}
 	s.mu.Unlock()
 	if !again {
-		s.events.Event(rs, corev1.EventTypeWarning, shared.HeldBack, why)
+		s.events.Event(about, corev1.EventTypeWarning, shared.HeldBack, why)
 	}
 }
 
-// write writes the status if it changed.
-func (s *shell) write(ctx context.Context, rs *appsv1.ReplicaSet, n *workload.ReplicaSetStatus) error {
+// report writes the status if it changed.
+func (s *shell) report(ctx context.Context, about shared.Object, rs *appsv1.ReplicaSet, n *workload.ReplicaSetStatus) error {
 	status := appsv1.ReplicaSetStatus{
-		Replicas: n.Replicas, FullyLabeledReplicas: n.FullyLabeled, ReadyReplicas: n.Ready, AvailableReplicas: n.Available,
-		TerminatingReplicas: &n.Terminating, ObservedGeneration: n.Observed,
+		Replicas: n.Replicas, FullyLabeledReplicas: n.FullyLabeled, ReadyReplicas: n.Ready, AvailableReplicas: n.Available, ObservedGeneration: n.Observed,
+	}
+	if s.kind == Kind {
+		status.TerminatingReplicas = &n.Terminating
 	}
 	for _, c := range n.Conditions {
 		status.Conditions = append(status.Conditions, appsv1.ReplicaSetCondition{
@@ -117,9 +119,7 @@ func (s *shell) write(ctx context.Context, rs *appsv1.ReplicaSet, n *workload.Re
 	if equality.Semantic.DeepEqual(rs.Status, status) {
 		return nil
 	}
-	rs = rs.DeepCopy()
-	rs.Status = status
-	_, err := s.client.AppsV1().ReplicaSets(rs.Namespace).UpdateStatus(ctx, rs, metav1.UpdateOptions{})
+	err := s.write(ctx, about, status)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
