@@ -68,6 +68,9 @@ var loops = []loop{
 	{"replicaset", func(ctx context.Context, w loopWorld) error {
 		return replicaset.Run(ctx, w.client, w.factory, w.avoid, w.log)
 	}},
+	{"replicationcontroller", func(ctx context.Context, w loopWorld) error {
+		return replicaset.RunControllers(ctx, w.client, w.factory, w.avoid, w.log)
+	}},
 	{"deployment", func(ctx context.Context, w loopWorld) error {
 		return deployment.Run(ctx, w.client, w.factory, w.log)
 	}},
