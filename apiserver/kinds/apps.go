@@ -56,7 +56,7 @@ func apps() []Kind {
 			GroupVersion: v1, Kind: "ReplicationController", Resource: "replicationcontrollers", ShortNames: []string{"rc"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &corev1.ReplicationController{} },
 			NewList:   func() runtime.Object { return &corev1.ReplicationControllerList{} },
-			HasStatus: true, OrphansByDefault: true, Generation: Counted, StoredOnly: true,
+			HasStatus: true, OrphansByDefault: true, Generation: Counted,
 			Fields:       controllerFields,
 			Subresources: scale(v1),
 		},
