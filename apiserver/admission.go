@@ -28,7 +28,7 @@ func admit(c *genericapiserver.Config, o Options, client kubernetes.Interface, s
 	known := admission.NewPlugins()
 	lifecycle.Register(known)
 	auth.RegisterPlugins(known)
-	plugins.Register(known)
+	plugins.Register(known, o.LostNodes)
 	var names []string
 	for _, name := range admissionOrder {
 		if !slices.Contains(o.DisableAdmissionPlugins, name) {

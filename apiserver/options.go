@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/berthproject/berth/apiserver/admission"
 	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/engine/budget"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	// StrictVersions answers resource versions that are no numbers with 400 or 422
 	// in watches and updates, too, where kube-apiserver answers 500.
 	StrictVersions bool
+	// LostNodes is for how long pods that do not say so stay on lost nodes.
+	LostNodes admission.LostNodes
 	// Evictions say how requests to evict pods are answered.
 	Evictions subresource.EvictionOptions
 }
@@ -50,6 +53,7 @@ func DefaultOptions() Options {
 		MaxMutatingRequestsInFlight: 200,
 		StoredOnlyWarnings:          true,
 		StrictVersions:              true,
+		LostNodes:                   admission.DefaultLostNodes(),
 		Evictions: subresource.EvictionOptions{Refund: true, SayWhy: true,
 			Rules: budget.Evictions{Recount: true, EndNever: true}},
 	}

@@ -27,14 +27,14 @@ var Order = []string{
 	StorageObjectInUseProtection, PersistentVolumeClaimResize, RuntimeClass, PodTopologyLabels, ResourceQuota,
 }
 
-// Register makes the plugins known by their names.
-func Register(plugins *admission.Plugins) {
+// Register makes the plugins known by their names. lost is for how long pods stay on lost nodes.
+func Register(plugins *admission.Plugins, lost LostNodes) {
 	for name, build := range map[string]func() (admission.Interface, error){
 		LimitRanger:                  func() (admission.Interface, error) { return newLimitRanger(), nil },
 		ServiceAccount:               func() (admission.Interface, error) { return newServiceAccount(), nil },
 		TaintNodesByCondition:        func() (admission.Interface, error) { return newTaintNodes(), nil },
 		Priority:                     func() (admission.Interface, error) { return newPriority(), nil },
-		DefaultTolerationSeconds:     func() (admission.Interface, error) { return newTolerationSeconds(), nil },
+		DefaultTolerationSeconds:     func() (admission.Interface, error) { return newTolerationSeconds(lost), nil },
 		DefaultStorageClass:          func() (admission.Interface, error) { return newDefaultClass(), nil },
 		StorageObjectInUseProtection: func() (admission.Interface, error) { return newProtection(), nil },
 		PersistentVolumeClaimResize:  func() (admission.Interface, error) { return newResize(), nil },

@@ -15,7 +15,7 @@ import (
 
 func TestOrderNamesEveryPlugin(t *testing.T) {
 	plugins := admission.NewPlugins()
-	Register(plugins)
+	Register(plugins, DefaultLostNodes())
 	known, order := plugins.Registered(), slices.Clone(Order)
 	slices.Sort(known)
 	slices.Sort(order)
@@ -55,9 +55,14 @@ func TestTolerationSeconds(t *testing.T) {
 		"other effect": {given: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}, added: 2},
 	} {
 		pod := podOf(func(p *corev1.Pod) { p.Spec.Tolerations = slices.Clone(tc.given) })
-		admit(t, newTolerationSeconds(), create(corev1.Resource("pods"), pod))
+		admit(t, newTolerationSeconds(LostNodes{NotReady: 7, Unreachable: 9}), create(corev1.Resource("pods"), pod))
 		if got := len(pod.Spec.Tolerations) - len(tc.given); got != tc.added {
 			t.Errorf("%s: %d added, want %d", name, got, tc.added)
+		}
+		for _, added := range pod.Spec.Tolerations[len(tc.given):] {
+			if want := map[string]int64{corev1.TaintNodeNotReady: 7, corev1.TaintNodeUnreachable: 9}[added.Key]; *added.TolerationSeconds != want {
+				t.Errorf("%s: %s for %d s, want %d", name, added.Key, *added.TolerationSeconds, want)
+			}
 		}
 	}
 }

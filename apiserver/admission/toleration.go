@@ -9,8 +9,11 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// tolerationSeconds is for how long a pod stays on a node that is lost, if it does not say.
-const tolerationSeconds = 300
+// LostNodes is for how many seconds a pod stays on a node that is lost, if it does not say.
+type LostNodes struct{ NotReady, Unreachable int64 }
+
+// DefaultLostNodes is as in kube-apiserver.
+func DefaultLostNodes() LostNodes { return LostNodes{NotReady: 300, Unreachable: 300} }
 
 func errUnexpected(a admission.Attributes) error {
 	return fmt.Errorf("unexpected type %T", a.GetObject())
@@ -21,12 +24,15 @@ func validNodeName(name string) bool {
 	return len(apivalidation.NameIsDNSSubdomain(name, false)) == 0
 }
 
-type defaultTolerations struct{ *admission.Handler }
+type defaultTolerations struct {
+	*admission.Handler
+	lost LostNodes
+}
 
 var _ admission.MutationInterface = &defaultTolerations{}
 
-func newTolerationSeconds() *defaultTolerations {
-	return &defaultTolerations{admission.NewHandler(admission.Create, admission.Update)}
+func newTolerationSeconds(lost LostNodes) *defaultTolerations {
+	return &defaultTolerations{admission.NewHandler(admission.Create, admission.Update), lost}
 }
 
 // Admit adds a toleration for each of the two taints of lost nodes that the pod does not mention.
@@ -38,13 +44,15 @@ func (d *defaultTolerations) Admit(_ context.Context, a admission.Attributes, _ 
 	if !ok {
 		return admission.NewForbidden(a, errUnexpected(a))
 	}
-	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
-		if mentions(pod.Spec.Tolerations, key) {
+	for _, taint := range []struct {
+		key     string
+		seconds int64
+	}{{corev1.TaintNodeNotReady, d.lost.NotReady}, {corev1.TaintNodeUnreachable, d.lost.Unreachable}} {
+		if mentions(pod.Spec.Tolerations, taint.key) {
 			continue
 		}
-		seconds := int64(tolerationSeconds)
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
-			Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+			Key: taint.key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &taint.seconds,
 		})
 	}
 	return nil

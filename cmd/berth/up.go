@@ -166,11 +166,13 @@ func as(config *rest.Config, user string) *rest.Config {
 func serverOptions(flags *pflag.FlagSet, o *apiserver.Options, settings settings) {
 	c := settings.berth.APIServer
 	for name, set := range map[string]func(){
-		"max-requests-inflight":          func() { o.MaxRequestsInFlight = c.MaxRequestsInFlight },
-		"max-mutating-requests-inflight": func() { o.MaxMutatingRequestsInFlight = c.MaxMutatingRequestsInFlight },
-		"stored-only-warnings":           func() { o.StoredOnlyWarnings = c.StoredOnlyWarnings },
-		"strict-resource-versions":       func() { o.StrictVersions = c.StrictResourceVersions },
-		"disable-admission-plugins":      func() { o.DisableAdmissionPlugins = c.DisableAdmissionPlugins },
+		"default-not-ready-toleration-seconds":   func() { o.LostNodes.NotReady = int64(c.DefaultNotReadyTolerationSeconds) },
+		"default-unreachable-toleration-seconds": func() { o.LostNodes.Unreachable = int64(c.DefaultUnreachableTolerationSeconds) },
+		"max-requests-inflight":                  func() { o.MaxRequestsInFlight = c.MaxRequestsInFlight },
+		"max-mutating-requests-inflight":         func() { o.MaxMutatingRequestsInFlight = c.MaxMutatingRequestsInFlight },
+		"stored-only-warnings":                   func() { o.StoredOnlyWarnings = c.StoredOnlyWarnings },
+		"strict-resource-versions":               func() { o.StrictVersions = c.StrictResourceVersions },
+		"disable-admission-plugins":              func() { o.DisableAdmissionPlugins = c.DisableAdmissionPlugins },
 	} {
 		if !flags.Changed(name) {
 			set()

@@ -54,6 +54,9 @@ type APIServer struct {
 	DisableAdmissionPlugins     []string `json:"disableAdmissionPlugins" doc:"Admission plugins to leave out, by upstream's names."`
 	MaxRequestsInFlight         int      `json:"maxRequestsInFlight" doc:"Reading requests served at once; more are answered 429 with Retry-After. At least 1."`
 	MaxMutatingRequestsInFlight int      `json:"maxMutatingRequestsInFlight" doc:"The same for writing requests."`
+
+	DefaultNotReadyTolerationSeconds    int `json:"defaultNotReadyTolerationSeconds" doc:"How long pods that do not say so stay on a node that is not ready, 0 to 31536000."`
+	DefaultUnreachableTolerationSeconds int `json:"defaultUnreachableTolerationSeconds" doc:"The same for a node that is silent."`
 }
 
 // Nodes holds the options of simulated nodes.
@@ -68,8 +71,9 @@ func Default() Berth {
 		APIVersion: APIVersion, Kind: Kind,
 		Scheduler: Scheduler{BindWorkers: 32, AuditEverySeconds: 30, AssumedPressureSeconds: 20,
 			Preemption: Preemption{LedgerBudgets: true, PreferMovableVictims: true, VictimsTimeoutSeconds: 600}},
-		APIServer: APIServer{StoredOnlyWarnings: true, StrictResourceVersions: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200},
-		Nodes:     Nodes{StatusWriters: 16, LeaseRenewalSeconds: 10},
+		APIServer: APIServer{StoredOnlyWarnings: true, StrictResourceVersions: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200,
+			DefaultNotReadyTolerationSeconds: 300, DefaultUnreachableTolerationSeconds: 300},
+		Nodes: Nodes{StatusWriters: 16, LeaseRenewalSeconds: 10},
 
 		Budgets: defaultBudgets(), NodeLifecycle: defaultLifecycle(), PodGC: PodGC{TerminatedThreshold: 12500}, Holds: defaultHolds(),
 	}
@@ -91,6 +95,8 @@ func (c *Berth) Validate() []error {
 	within("scheduler.preemption.victimsTimeoutSeconds", c.Scheduler.Preemption.VictimsTimeoutSeconds, 1, 86400)
 	within("apiServer.maxRequestsInFlight", c.APIServer.MaxRequestsInFlight, 1, 1000000)
 	within("apiServer.maxMutatingRequestsInFlight", c.APIServer.MaxMutatingRequestsInFlight, 1, 1000000)
+	within("apiServer.defaultNotReadyTolerationSeconds", c.APIServer.DefaultNotReadyTolerationSeconds, 0, 31536000)
+	within("apiServer.defaultUnreachableTolerationSeconds", c.APIServer.DefaultUnreachableTolerationSeconds, 0, 31536000)
 	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
 	within("nodes.leaseRenewalSeconds", c.Nodes.LeaseRenewalSeconds, 1, 3600)
 	errs = append(errs, c.lifecycleFaults(within)...)
