@@ -51,11 +51,11 @@ const (
 )
 
 func (l *loop) run(key string) {
+	delete(l.due, key)
 	if l.busy[key] {
 		l.dirty[key] = true
 		return
 	}
-	delete(l.due, key)
 	l.busy[key] = true
 	l.step(key, func(again time.Duration, err error) {
 		delete(l.busy, key)

@@ -201,7 +201,7 @@ func readUntil(p *parser, w *words) (err error) {
 }
 
 func readOption(p *parser, w *words) error {
-	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "keepdebits", "frozen", "ended=", "noholds", "nopause", "rest", "exact")
+	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "noholds", "nopause", "rest", "exact")
 	if err != nil {
 		return err
 	}
@@ -231,6 +231,7 @@ func readOption(p *parser, w *words) error {
 		s.Evictions.Recount = s.Evictions.Recount && !o.has("norecount")
 		s.KeepFailedDebits = s.KeepFailedDebits || o.has("keepdebits")
 		s.Taints.Frozen = s.Taints.Frozen || o.has("frozen")
+		s.Audit = s.Audit && !o.has("noaudit")
 		if o.has("noholds") {
 			s.Holds.First = 0
 		}
