@@ -100,7 +100,6 @@ func (c *Berth) Validate() []error {
 	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
 	within("nodes.leaseRenewalSeconds", c.Nodes.LeaseRenewalSeconds, 1, 3600)
 	errs = append(errs, c.lifecycleFaults(within)...)
-	errs = append(errs, c.Budgets.faults()...)
 	c.Holds.check(within)
 	errs = append(errs, c.Budgets.faults()...)
 	for i, p := range c.APIServer.DisableAdmissionPlugins {
