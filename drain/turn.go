@@ -31,11 +31,12 @@ func (m *Machine) next(now time.Time, v *View) Action {
 	return nil
 }
 
-// busyOwners are the workloads that wait for a replacement, with the pod that it replaces.
+// busyOwners are the workloads that wait for a replacement, with the pod that it replaces. One
+// that was not Ready when the round began is waited for until the next.
 func (m *Machine) busyOwners() map[string]*Move {
 	busy := map[string]*Move{}
 	for _, x := range m.moves {
-		if o := x.Pod.Owner.UID; o != "" && x.busy() && busy[o] == nil {
+		if o := x.Pod.Owner.UID; o != "" && busy[o] == nil && (x.busy() || x.Replacement != nil && !m.books.stood[x.Replacement.UID]) {
 			busy[o] = x
 		}
 	}
