@@ -1,0 +1,75 @@
+package archtest
+
+import (
+	"go/ast"
+	"slices"
+	"testing"
+)
+
+// doors are the requests that displace pods, as the methods that a function calls for them, with who may
+// make them and why. Everybody else goes through actuate.Displacer, so that each displacement obeys what it
+// must and has its record.
+var doors = []struct {
+	what    string
+	methods []string
+	may     map[string]string
+}{
+	{"deletes pods", []string{"Pods", "Delete"}, map[string]string{
+		"actuate": "the door", "control/workload": "scaling down is no displacement",
+		"agent": "what has stopped on its node", "control/podgc": "what has ended anyway"}},
+	{"deletes pods", []string{"Pods", "DeleteCollection"}, nil},
+	{"posts evictions", []string{"Evictions", "Evict"}, map[string]string{"drain": "the API server is the door then"}},
+	{"posts evictions", []string{"Pods", "EvictV1"}, nil},
+	{"writes the status of disruption budgets", []string{"PodDisruptionBudgets", "UpdateStatus"}, map[string]string{
+		"actuate": "the door", "control/disruption": "it works the status out"}},
+}
+
+func TestPodsLeaveByTheDoor(t *testing.T) {
+	used := map[string]bool{}
+	for _, f := range house(t) {
+		if f.test || ranks[roomOf(f.pkg)] == 9 {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			called := methodsIn(fn)
+			for _, door := range doors {
+				if !slices.ContainsFunc(door.methods, func(m string) bool { return !called[m] }) {
+					allowed := false
+					for room := range door.may {
+						if roomIn(f.pkg, []string{room}) {
+							allowed, used[door.what+room] = true, true
+						}
+					}
+					if !allowed {
+						t.Errorf("%s: %s %s: go through actuate.Displacer", f.at(fn.Pos()), fn.Name.Name, door.what)
+					}
+				}
+			}
+		}
+	}
+	for _, door := range doors {
+		for room, why := range door.may {
+			if !used[door.what+room] {
+				t.Errorf("%s no longer %s (%s): take it out of the list", room, door.what, why)
+			}
+		}
+	}
+}
+
+// methodsIn are the names of the methods and package functions that a function calls.
+func methodsIn(fn *ast.FuncDecl) map[string]bool {
+	out := map[string]bool{}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			if sel, ok := c.Fun.(*ast.SelectorExpr); ok {
+				out[sel.Sel.Name] = true
+			}
+		}
+		return true
+	})
+	return out
+}
