@@ -12,25 +12,23 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/berthproject/berth/parity/process"
 )
 
-// deployed is what deploy/scheduler.yaml says of the process that it runs.
+// deployed is what a file of deploy/ says of the process that it runs.
 type deployed struct {
 	account, namespace string
 	config             string // the file's content
 	args               []string
 }
 
-// deploy makes the objects of deploy/scheduler.yaml, but for the Deployment, which is
+// deploy makes the objects of a file of deploy/, but for the Deployment, which is
 // carried out here.
 func (c *cluster) deploy(ctx context.Context, file string) (*deployed, error) {
 	raw, err := os.ReadFile(file)
@@ -87,12 +85,7 @@ func (c *cluster) apply(ctx context.Context, d *deployed, document []byte) error
 
 // schedule starts the scheduler as the Deployment would, under its service account.
 func (c *cluster) schedule(ctx context.Context, berth string, d *deployed) (*process.Process, error) {
-	token, err := c.client.CoreV1().ServiceAccounts(d.namespace).CreateToken(ctx, d.account, &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}, metav1.CreateOptions{})
-	if err != nil {
-		return nil, err
-	}
-	kubeconfig, err := c.kubeconfig("scheduler", &api.AuthInfo{Token: token.Status.Token})
+	kubeconfig, err := c.credential(ctx, d, "scheduler")
 	if err != nil {
 		return nil, err
 	}

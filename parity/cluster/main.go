@@ -82,6 +82,9 @@ func run(ctx context.Context, module string, patience time.Duration) error {
 	if p.Says("forbidden") || p.Ended() {
 		found.fault("the scheduler said: %s", p.Tail())
 	}
+	if err := c.control(ctx, found, berth, module); err != nil {
+		return err
+	}
 	return found.print()
 }
 
