@@ -1,0 +1,164 @@
+package drain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// live is a cluster behind a fake API: pods that are evicted are gone at once, and their owner makes
+// others, Ready on n2.
+type live struct {
+	*fake.Clientset
+	mu     sync.Mutex
+	serial int
+	refuse func(pod string) error
+
+	scheduler Scheduler
+}
+
+func newLive(t *testing.T, objects ...runtime.Object) *live {
+	l := &live{Clientset: fake.NewClientset(objects...), refuse: func(string) error { return nil }, scheduler: clusterOf(t).Scheduler}
+	l.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if a.GetSubresource() != "eviction" {
+			return false, nil, nil
+		}
+		e := a.(clienttesting.CreateAction).GetObject().(*policyv1.Eviction)
+		return true, nil, l.evict(t, e.Namespace, e.Name)
+	})
+	return l
+}
+
+func (l *live) evict(t *testing.T, namespace, name string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refuse(name); err != nil {
+		return err
+	}
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	o, err := l.Tracker().Get(pods, namespace, name)
+	if err != nil {
+		return err
+	}
+	p := o.(*corev1.Pod).DeepCopy()
+	if err := l.Tracker().Delete(pods, namespace, name); err != nil {
+		t.Error(err)
+	}
+	if p.OwnerReferences == nil {
+		return nil
+	}
+	l.serial++
+	p.Name, p.Spec.NodeName = fmt.Sprintf("%s-%d", p.Labels["app"], l.serial), "n2"
+	p.UID = types.UID("new-" + p.Name)
+	return l.Tracker().Add(p)
+}
+
+func (l *live) drain(o Options) *Drain {
+	return &Drain{Client: l, Scheduler: l.scheduler, Nodes: []string{"n1"}, Options: o, Patience: DefaultPatience()}
+}
+
+func TestANodeIsDrained(t *testing.T) {
+	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("web", "web-b", "n1"), livePod("db", "db-a", "n1"))
+	var said []string
+	d := l.drain(Options{})
+	d.Tell = func(s string) { said = append(said, s) }
+	r, err := d.Run(t.Context())
+	if err != nil || r.ExitCode() != 0 || r.Count(Moves) != 3 || r.Rounds != 2 {
+		t.Fatalf("%v\n%+v", err, r)
+	}
+	n, _ := l.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
+	if !n.Spec.Unschedulable || said[0] != "node n1 is cordoned" || !strings.HasPrefix(said[len(said)-1], "[3/3] default/web-b is replaced by default/web-") {
+		t.Errorf("cordoned: %v, said\n%s", n.Spec.Unschedulable, strings.Join(said, "\n"))
+	}
+}
+
+func TestWhatIsForbiddenEndsTheDrain(t *testing.T) {
+	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("db", "db-a", "n1"))
+	l.refuse = func(name string) error {
+		if name == "db-a" {
+			return apierrors.NewForbidden(corev1.Resource("pods"), name, errors.New("not by you"))
+		}
+		return nil
+	}
+	r, err := l.drain(Options{}).Run(t.Context())
+	if err != nil || r.ExitCode() != 4 || r.Count(Moves) != 1 || r.Pods[1].Block == nil || !strings.Contains(r.Pods[1].Block.Why, "not by you") {
+		t.Errorf("%v\n%+v", err, r)
+	}
+}
+
+func TestADrainStopsWhenToldTo(t *testing.T) {
+	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	l.refuse = func(name string) error {
+		cancel()
+		return apierrors.NewTooManyRequests("not now", 10)
+	}
+	r, err := l.drain(Options{}).Run(ctx)
+	if !errors.Is(err, context.Canceled) || r.Count(Held) != 1 || r.ExitCode() != 3 {
+		t.Errorf("%v\n%+v", err, r)
+	}
+	l.refuse = func(string) error { return nil } // the next one goes on
+	if r, err = l.drain(Options{}).Run(t.Context()); err != nil || r.ExitCode() != 0 {
+		t.Errorf("%v\n%+v", err, r)
+	}
+}
+
+func TestTheTimeoutEndsADrain(t *testing.T) {
+	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"))
+	l.refuse = func(name string) error { return apierrors.NewTooManyRequests("not now", 10) }
+	d := l.drain(Options{})
+	d.Timeout = 200 * time.Millisecond
+	if r, err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--timeout") || r != nil && r.ExitCode() != 3 {
+		t.Errorf("%v\n%+v", err, r)
+	}
+}
+
+func TestASurgeThatWasLeftIsTakenBack(t *testing.T) {
+	three, two := int32(3), int32(2)
+	mark := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "gone"}, Annotations: map[string]string{SurgeNode: "n1"}}
+	other := *mark.DeepCopy()
+	other.Name, other.Annotations[SurgeNode] = "other", "n7"
+	l := newLive(t, liveNode("n1"), liveNode("n2"), &appsv1.ReplicaSet{ObjectMeta: mark, Spec: appsv1.ReplicaSetSpec{Replicas: &three}},
+		&appsv1.ReplicaSet{ObjectMeta: other, Spec: appsv1.ReplicaSetSpec{Replicas: &three}})
+	if _, err := l.drain(Options{}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := l.AppsV1().ReplicaSets("default").Get(t.Context(), "web", metav1.GetOptions{})
+	if *got.Spec.Replicas != two || got.Labels[SurgeLabel] != "" || got.Annotations[SurgeNode] != "" {
+		t.Errorf("%d replicas, %v, %v", *got.Spec.Replicas, got.Labels, got.Annotations)
+	}
+	if got, _ = l.AppsV1().ReplicaSets("default").Get(t.Context(), "other", metav1.GetOptions{}); *got.Spec.Replicas != three {
+		t.Error("the surge for another node was taken back")
+	}
+}
+
+func liveNode(name string) *corev1.Node {
+	room := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110")}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Allocatable: room, Capacity: room,
+		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+}
+
+func livePod(app, name, node string) *corev1.Pod {
+	yes := true
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID("rs-" + app), Controller: &yes}}},
+		Spec:   corev1.PodSpec{NodeName: node, SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{Name: "main", Image: "main"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+	}
+}
