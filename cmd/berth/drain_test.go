@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+const drainDump = `
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2, labels: {kubernetes.io/hostname: n2}}
+status: {allocatable: {cpu: "1", memory: 8Gi, pods: "110"}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  {name: web-1, namespace: default, uid: a, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: rs, controller: true}]}
+spec: {nodeName: n1, schedulerName: default-scheduler, containers: [{name: main, image: web, resources: {requests: {cpu: "1"}}}]}
+status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: lone, namespace: default, uid: b}
+spec: {nodeName: n1, schedulerName: default-scheduler, containers: [{name: main, image: web}]}
+status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+`
+
+// berth runs a command and is what it prints and ends with.
+func berth(args ...string) (out string, code int, err error) {
+	var b bytes.Buffer
+	cmd := root()
+	cmd.SetArgs(args)
+	cmd.SetOut(&b)
+	cmd.SetErr(&b)
+	if err = cmd.Execute(); err != nil {
+		code = codeOf(err)
+	}
+	return b.String(), code, err
+}
+
+func TestDrainWhatIfOnADump(t *testing.T) {
+	file := write(t, "dump.yaml", drainDump)
+	out, code, err := berth("drain", "n1", "--what-if", "--force", "-f", file)
+	if err != nil || code != 0 || !strings.Contains(out, "default/web-1  ReplicaSet web  n1    n2") || !strings.Contains(out, "nobody replaces it") {
+		t.Errorf("%d, %v\n%s", code, err, out)
+	}
+	out, code, _ = berth("drain", "n1", "n2", "n1", "--what-if", "--force", "-f", file, "-o", "json")
+	if code != 3 || !strings.Contains(out, `"exitCode": 3`) || !strings.Contains(out, `"why": "0/2 nodes are available: 2 node(s) were unschedulable.`) {
+		t.Errorf("%d\n%s", code, out)
+	}
+}
+
+func TestDrainSaysWhatIsWrong(t *testing.T) {
+	file := write(t, "dump.yaml", drainDump)
+	for args, want := range map[string]string{
+		"drain":                                    "no node named",
+		"drain n1 --what-if -f " + file:            "they go with --force: default/lone",
+		"drain n9 --what-if --force -f " + file:    "node n9: not found among 2 nodes",
+		"drain n1 -f " + file:                      "a dump cannot be drained",
+		"drain n1 --what-if -o yaml -f " + file:    `-o "yaml": must be text or json`,
+		"drain n1 --timeout -3s":                   "must not be negative",
+		"drain n1 --what-if --pod-selector a=b,=c": `--pod-selector "a=b,=c"`,
+		"drain n1 --what-if -f /does/not/exist":    "/does/not/exist",
+		"drain n1 --grace-period x":                "invalid argument",
+	} {
+		_, code, err := berth(strings.Fields(args)...)
+		if err == nil || code != 1 || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: exit %d, %v, want %q", args, code, err, want)
+		}
+	}
+}
