@@ -44,7 +44,7 @@ func TestRecords(t *testing.T) {
 		other = nodes.Items[1].Name
 	}
 	c.must("taint", "node", other, "broken=yes:NoExecute")
-	c.must("apply", "-f", c.write("fat.yaml", strings.Replace(ownedPod("fat", "others", "100m"), "spec:", "spec:\n  nodeSelector: {no: such}", 1)))
+	c.must("apply", "-f", c.write("fat.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: fat}\nspec:\n  nodeSelector: {no: such}\n  containers: [{name: c, image: \"app:1\"}]\n"))
 	c.must("patch", "pod", "fat", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed","reason":"Evicted","message":"The node was low on resource: memory."}}`)
 	c.proc.kill()
 	c = h.up(args...)
