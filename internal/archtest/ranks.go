@@ -59,6 +59,7 @@ var sideways = map[[2]string]string{
 	{"internal/intake", "api"}:             "Holds are compiled as all other objects are",
 	{"actuate", "explain"}:                 "the event's text is an explanation",
 	{"conformance", "explain"}:             "messages are compared, too",
+	{"drain", "sim"}:                       "tests compare what is foretold with what then happens in simulated clusters",
 }
 
 // roomOf is the room of a package given by its path below the module, "" when
