@@ -52,6 +52,17 @@ func (a *audit) gone(uid types.UID) {
 	}
 }
 
+// forgotten forgives the records of pods that are gone, when the one who would complete
+// them ends before it has.
+func (a *audit) forgotten() {
+	for _, uid := range sortedKeys(a.records.missing) {
+		if p := a.w.api.Pod(a.records.missing[uid]); p == nil || p.UID != uid {
+			delete(a.records.missing, uid)
+			a.w.counts.Unrecorded++
+		}
+	}
+}
+
 // eventMade counts the records of a pod.
 func (a *audit) eventMade(c store.Change) {
 	e, ok := c.New.(*eventsv1.Event)

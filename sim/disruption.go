@@ -114,15 +114,21 @@ func (w *World) facts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find 
 	for _, p := range pods {
 		f.Pods = append(f.Pods, w.standing(p))
 	}
-	f.Scale = func(o model.Owner) budget.Scale { return w.scaleOf(b.Namespace, o, find) }
+	f.Scale = func(o model.Owner) budget.Scale {
+		if strings.HasPrefix(o.UID, StandIn) {
+			selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+			if err != nil {
+				return budget.Scale{Fault: err.Error()}
+			}
+			return budget.Scale{UID: o.UID, Replicas: w.owners.wanted(o.UID, selector)}
+		}
+		return scaleOf(b.Namespace, o, find)
+	}
 	return f
 }
 
 // scaleOf is what a pod's controller wants, or the one above it.
-func (w *World) scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
-	if strings.HasPrefix(o.UID, StandIn) {
-		return budget.Scale{UID: o.UID, Replicas: int32(len(w.owners.wants[o.UID]))}
-	}
+func scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
 	kind, scales := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.Controllers,
 		"Deployment": store.Deployments}[o.Kind]
 	if !scales {
@@ -133,7 +139,7 @@ func (w *World) scaleOf(namespace string, o model.Owner, find lookup) budget.Sca
 		return budget.Scale{Fault: "found no controller"}
 	}
 	if above := metav1.GetControllerOfNoCopy(found); above != nil {
-		return w.scaleOf(namespace, model.Owner{APIVersion: above.APIVersion, Kind: above.Kind, Name: above.Name, UID: string(above.UID)}, find)
+		return scaleOf(namespace, model.Owner{APIVersion: above.APIVersion, Kind: above.Kind, Name: above.Name, UID: string(above.UID)}, find)
 	}
 	replicas := int32(1)
 	var n *int32

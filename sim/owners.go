@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/sim/store"
@@ -33,12 +34,12 @@ type owners struct {
 	retired map[string]bool   // by the first pod's key: nobody is to follow
 	latest  map[string]string // replacement by the first pod's key
 
-	wants map[string]map[string]bool // by the uid of a stand-in: the first pods' keys
+	wants map[string]map[string]labels.Set // by the uid of a stand-in: the labels of its pods, by the first pods' keys
 }
 
 func newOwners(w *World) *owners {
 	o := &owners{w: w, done: map[types.UID]bool{}, seen: map[string]*corev1.Pod{}, count: map[string]int{}, chain: map[types.UID]int{}, depth: map[string]int{},
-		retired: map[string]bool{}, latest: map[string]string{}, wants: map[string]map[string]bool{}}
+		retired: map[string]bool{}, latest: map[string]string{}, wants: map[string]map[string]labels.Set{}}
 	o.r = w.newReader("owners", store.Pods)
 	o.r.wants = func(c store.Change) bool { return c.Object().GetAnnotations()[Replace] != "" }
 	o.r.see = func(c store.Change) {
@@ -75,10 +76,20 @@ func (o *owners) want(p *corev1.Pod, gone bool) {
 	case gone && (p.Annotations[Replace] == "" || o.off || o.retired[first]), p.Status.Phase == corev1.PodSucceeded:
 		delete(all, first)
 	case all == nil:
-		o.wants[string(c.UID)] = map[string]bool{first: true}
+		o.wants[string(c.UID)] = map[string]labels.Set{first: p.Labels}
 	default:
-		all[first] = true
+		all[first] = p.Labels
 	}
+}
+
+// wanted is how many pods a stand-in wants that a selector selects.
+func (o *owners) wanted(uid string, s labels.Selector) (n int32) {
+	for _, l := range o.wants[uid] {
+		if s.Matches(l) {
+			n++
+		}
+	}
+	return n
 }
 
 // victim remembers how long the chain is that ends with a pod.

@@ -41,7 +41,11 @@ const settles = 2 * time.Second
 func newRecorder(w *World) *recorder {
 	r := &recorder{client: w.newClient("records", store.Nodes, store.Holds, store.Pods, store.Events)}
 	r.tell, r.avoid = newLoop(r.client, r.tellOne), newLoop(r.client, r.avoidOne)
-	r.end = func() { r.tell.forget(); r.avoid.forget() }
+	r.end = func() {
+		r.tell.forget()
+		r.avoid.forget()
+		w.audit.forgotten()
+	}
 	r.begin = func() {
 		r.owed, r.thrown = map[string]*corev1.Pod{}, map[place][]displace.Thrown{}
 		r.owners = map[place]*journal.Owner{}
