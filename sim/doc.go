@@ -7,8 +7,14 @@
 //	  store        objects, revisions, conflicts          sim/store
 //	  scheduler    engine/scheduling; effects become requests with latency and faults
 //	  agents       engine/podlife, one life a pod; containers run as annotations say
-//	  disruption   the status of budgets
-//	  owners       pods in place of those that leave
+//	  disruption   the status of budgets                  engine/budget
+//	  evictions    requests to evict, and drains           engine/budget
+//	  taints       NoExecute taints drive pods out         engine/taints
+//	  nodelife     lost nodes, taints of conditions        engine/nodehealth
+//	  podgc        pods that nobody else deletes
+//	  workloads    ReplicaSets and DaemonSets              engine/workload
+//	  records      missing records, Holds of type Avoid    engine/displace
+//	  owners       pods in place of those that leave, of owners that are only named
 //	  volumes      claims whose volume was chosen get bound
 //	  audit        what must always hold
 //
@@ -23,6 +29,6 @@
 // seed and names, so that a run with one event less goes otherwise only where that
 // event mattered.
 //
-// Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
+// sim/strife lets all who displace do so at once. Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
 // sim/replay records the scheduler's inputs and runs them again.
 package sim
