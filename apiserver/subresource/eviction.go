@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -113,7 +114,7 @@ var (
 func annotation(eviction *policyv1.Eviction, names []string) string {
 	for _, n := range names {
 		if text := eviction.Annotations[n]; text != "" {
-			return text[:min(len(text), 256)]
+			return strings.ToValidUTF8(text[:min(len(text), 256)], "")
 		}
 	}
 	return ""
