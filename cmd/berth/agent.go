@@ -29,7 +29,9 @@ func agentCommand() *cobra.Command {
 		Short: "Run the agent of a node (in this release: a simulated one)",
 		Long: `Registers a node, keeps its Lease, and runs the pods that are bound to it in the
 simulated runtime: no processes; annotations of a pod say how long it runs
-(sim.berth.dev/run-seconds) and how it ends (sim.berth.dev/exit-code).`,
+(sim.berth.dev/run-seconds), how it ends (sim.berth.dev/exit-code), and how long it
+takes to stop when asked (sim.berth.dev/stop-seconds) and its preStop hook does
+(sim.berth.dev/prestop-seconds).`,
 		Example: `  berth credentials --node n7 > n7.kubeconfig
   berth agent --kubeconfig n7.kubeconfig --node-cpu 16`,
 		Args: cobra.NoArgs,
