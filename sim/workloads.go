@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// workloads is the actor that keeps ReplicaSets and DaemonSets, on the machines of
+// workloads is the actor that keeps ReplicaSets, StatefulSets and DaemonSets, on the machines of
 // production. Statuses of workloads are not written.
 type workloads struct {
 	*client
@@ -28,13 +28,13 @@ type workloads struct {
 }
 
 func newWorkloads(w *World) *workloads {
-	o := &workloads{client: w.newClient("workload", store.Nodes, store.Holds, store.ReplicaSets, store.DaemonSets, store.Pods), numbers: map[string]int{}}
+	o := &workloads{client: w.newClient("workload", store.Nodes, store.Holds, store.ReplicaSets, store.StatefulSets, store.DaemonSets, store.Pods), numbers: map[string]int{}}
 	o.loop = newLoop(o.client, o.sync)
 	o.end = o.loop.forget
 	o.begin = func() {
 		o.of, o.made = map[string]map[string]*corev1.Pod{}, map[string]map[string]bool{}
 		o.deaths, o.lifted = map[string]map[string]workload.Death{}, map[string]time.Time{}
-		for _, k := range []store.Kind{store.Pods, store.ReplicaSets, store.DaemonSets} {
+		for _, k := range []store.Kind{store.Pods, store.ReplicaSets, store.StatefulSets, store.DaemonSets} {
 			for _, key := range sortedKeys(o.known[k]) {
 				o.look(k, nil, o.known[k][key])
 			}
@@ -65,6 +65,8 @@ func (o *workloads) look(k store.Kind, old, now store.Object) {
 		o.loop.add("ReplicaSet "+keyOf(about), 0)
 	case store.DaemonSets:
 		o.loop.add("DaemonSet "+keyOf(about), 0)
+	case store.StatefulSets:
+		o.loop.add("StatefulSet "+keyOf(about), 0)
 	case store.Nodes:
 		o.all()
 	case store.Holds:
@@ -99,6 +101,11 @@ func (o *workloads) sync(key string, done func(time.Duration, error)) {
 	case "ReplicaSet":
 		if rs, ok := o.known[store.ReplicaSets][name].(*appsv1.ReplicaSet); ok && len(o.made[string(rs.UID)]) == 0 {
 			o.replicaSet(rs, done)
+			return
+		}
+	case "StatefulSet":
+		if set, ok := o.known[store.StatefulSets][name].(*appsv1.StatefulSet); ok && len(o.made[string(set.UID)]) == 0 {
+			o.statefulSet(set, done)
 			return
 		}
 	case "DaemonSet":

@@ -22,11 +22,7 @@ func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, err
 		seen := workload.DaemonPod{Pod: intake.WorkloadPod(p), Target: target(p)}
 		pods = append(pods, seen)
 		if d, ok := workload.DeathOf(&seen.Pod); ok && p.Status.Phase == corev1.PodFailed {
-			at := spot(id, seen.Target)
-			if o.deaths[at] == nil {
-				o.deaths[at] = map[string]workload.Death{}
-			}
-			o.deaths[at][seen.UID] = d
+			o.bury(spot(id, seen.Target), seen.UID, d)
 		}
 	}
 	trial := o.pod(ds, "DaemonSet", &ds.Spec.Template)
@@ -39,11 +35,7 @@ func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, err
 		n := workload.DaemonNode{Name: name}
 		if n.Run, n.Stay = placement.Belongs(spec, o.w.intake.Node(o.node(name))); n.Run {
 			desired++
-			var deaths []workload.Death
-			for _, uid := range sortedKeys(o.deaths[spot(id, name)]) {
-				deaths = append(deaths, o.deaths[spot(id, name)][uid])
-			}
-			n.NotBefore = o.notBefore(ds, name, deaths)
+			n.NotBefore = o.notBefore(ds, name, o.buried(spot(id, name)))
 		}
 		nodes = append(nodes, n)
 	}

@@ -89,8 +89,11 @@ func (g *generator) budget(at string, i int) {
 // workload makes an owner that the real machines keep.
 func (g *generator) workload(at string) {
 	what := fmt.Sprintf("replicaset w%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
-	if g.chance(4) {
+	switch g.r.Intn(8) {
+	case 0, 1:
 		what = "daemonset d0"
+	case 2:
+		what = fmt.Sprintf("statefulset s%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(3))
 	}
 	g.add(at, "%s cpu=%dm memory=%dMi priority=%s labels=app=%s grace=%ds stops=%dms%s", what, 50+g.r.Intn(600), 64+g.r.Intn(600), g.pick("0", "5", "10"),
 		g.pick("a", "b"), g.r.Intn(20), g.r.Intn(20_000), g.pick("", "", " starts=3s", " tolerate=out:NoExecute:20"))

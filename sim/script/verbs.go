@@ -22,6 +22,7 @@ func init() {
 		"node":          {"node NAME [cpu=4] [memory=8Gi] [pods=110] [storage=..] [res=nvidia.com/gpu=8] [labels=a=b,..] [taints=k=v:NoSchedule,..] [unschedulable]", readNode},
 		"pod":           {"pod NAME [cpu=] [memory=] [priority=] [labels=] ... (docs/simulate.md has all)", readPod},
 		"replicaset":    {"replicaset NAME replicas=N [what a pod's line says]", readReplicaSet},
+		"statefulset":   {"statefulset NAME replicas=N [parallel] [what a pod's line says]", readStatefulSet},
 		"daemonset":     {"daemonset NAME [what a pod's line says]", readDaemonSet},
 		"scale":         {"scale REPLICASET N", readScale},
 		"budget":        {"budget NAME match=a=b minAvailable=N|P% or maxUnavailable=N|P% [always] [ns=]", readBudget},

@@ -33,6 +33,19 @@ func readReplicaSet(p *parser, w *words) error {
 	})
 }
 
+func readStatefulSet(p *parser, w *words) error {
+	return p.named(w, "stateful set", append([]string{"replicas=", "parallel"}, podWords...), func(name string, o *options) store.Object {
+		set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+		n := int32(o.number("replicas", 1, 0, 100_000))
+		set.Spec.Replicas = &n
+		if o.has("parallel") {
+			set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
+		}
+		set.Spec.Template, set.Spec.Selector = template(name, o)
+		return set
+	})
+}
+
 func readDaemonSet(p *parser, w *words) error {
 	return p.named(w, "daemon set", podWords, func(name string, o *options) store.Object {
 		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
