@@ -49,7 +49,7 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 		d.Tell = func(string) {}
 	}
 	if d.Timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, d.Timeout, errTimeout)
+		limited, cancel := context.WithTimeoutCause(ctx, d.Timeout, ErrTimeout)
 		defer cancel()
 		ctx = limited
 	}
@@ -73,7 +73,8 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 	return d.result(), err
 }
 
-var errTimeout = errors.New("--timeout")
+// ErrTimeout is why a drain ended that ran into its timeout.
+var ErrTimeout = errors.New("--timeout: not all pods have left in time")
 
 // read lists the cluster and goes on to watch it.
 func (d *Drain) read(ctx context.Context) error {

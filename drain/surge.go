@@ -25,6 +25,7 @@ const (
 	askedUp surgeStage = iota
 	up
 	askedDown
+	settling // until the owner has removed one
 	over
 )
 
@@ -34,6 +35,7 @@ type surge struct {
 	stage  surgeStage
 	since  time.Time
 	before map[string]bool
+	wanted int        // pods that are not on their way out, before
 	extra  *model.Pod // the one more; nil: not yet
 	placed time.Time  // when it was seen on a node
 	failed string     // why it is of no use; it is taken back
@@ -53,6 +55,7 @@ func (m *Machine) surgeUp(now time.Time, v *View, x *Move) Action {
 	for _, p := range v.Of(o) {
 		s.before[p.UID] = true
 	}
+	s.wanted = alive(v, o)
 	m.surges[o.UID], m.surging, m.acted = s, s, true
 	return SurgeUp{x.Pod}
 }
@@ -90,7 +93,8 @@ func (m *Machine) SurgeAnswer(now time.Time, why string) {
 	case s.stage == askedUp:
 		s.stage, s.failed = over, why
 	case why == "":
-		s.stage = over
+		s.stage = settling
+		return // what was one too many counts for budgets until it leaves
 	default: // it is asked for again
 		s.stage, s.again = up, now.Add(askAgain)
 	}
@@ -112,7 +116,18 @@ func (m *Machine) Adopt(now time.Time, v *View, pod string) {
 			s.extra = p // the youngest
 		}
 	}
+	s.wanted = alive(v, x.Pod.Owner) - 1
 	m.surges[x.Pod.Owner.UID] = s
+}
+
+// alive is how many pods of an owner are not on their way out.
+func alive(v *View, o model.Owner) (n int) {
+	for _, p := range v.Of(o) {
+		if !p.Deleting {
+			n++
+		}
+	}
+	return n
 }
 
 // observe brings a surge up to date.
@@ -148,6 +163,13 @@ func (m *Machine) settledSurge(now time.Time, v *View, s *surge) (wake time.Time
 	switch {
 	case s.stage == askedUp || s.stage == askedDown:
 		return time.Time{}, false
+	case s.stage == settling:
+		at := s.since.Add(m.patience.Replacement)
+		if alive(v, s.move.Pod.Owner) > s.wanted && now.Before(at) {
+			return at, false
+		}
+		s.stage = over
+		return time.Time{}, true
 	case s.stage == over || s.failed != "":
 		return time.Time{}, true
 	case s.extra == nil:
@@ -219,7 +241,7 @@ func (m *Machine) endSurge(x *Move) {
 // surgedPods are the pods for which a workload runs one more now, or may.
 func (m *Machine) surgedPods() (out []*model.Pod) {
 	for _, x := range m.moves {
-		if s := m.surges[x.Pod.Owner.UID]; s != nil && s.move == x && s.stage != over {
+		if s := m.surges[x.Pod.Owner.UID]; s != nil && s.move == x && s.stage < settling {
 			out = append(out, x.Pod)
 		}
 	}

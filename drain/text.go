@@ -17,7 +17,7 @@ func (r *Result) Text(w io.Writer, foretold bool) error {
 		r.table(&b)
 	}
 	for i := range r.Pods {
-		r.Pods[i].reasons(&b)
+		r.Pods[i].reasons(&b, foretold)
 	}
 	if len(r.Preempted) > 0 {
 		b.WriteString("\nMake room for replacements\n")
@@ -127,10 +127,14 @@ func (p *Pod) note() string {
 }
 
 // reasons are the lines below the table.
-func (p *Pod) reasons(b *strings.Builder) {
+func (p *Pod) reasons(b *strings.Builder, foretold bool) {
 	switch {
 	case p.Outcome == Pends:
-		fmt.Fprintf(b, "\n%s would wait: %s\n", p.Pod, p.Why)
+		if foretold {
+			fmt.Fprintf(b, "\nA replacement of %s would wait: %s\n", p.Pod, p.Why)
+		} else {
+			fmt.Fprintf(b, "\n%s, the replacement of %s, waits: %s\n", p.Replacement, p.Pod, p.Why)
+		}
 		if p.Never {
 			fmt.Fprintf(b, "  it can run nowhere else before this changes: %s\n", p.Field)
 		}

@@ -46,10 +46,9 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 // pends says whether a replacement will never have a node, and what would help.
 func (p *Pod) pends(v *View, profile *placement.Profile, seed uint64, q *model.Pod, drained []string) {
 	rec := placement.Evaluate(v.State, profile, seed, q)
-	if p.Never, p.Field = hopeless(rec, drained); p.Never {
-		if only := onlyVolume(v, q, drained); only != "" {
-			p.Field = only
-		}
+	p.Never, p.Field = hopeless(rec, drained)
+	if only := onlyVolume(v, q, drained); only != "" {
+		p.Never, p.Field = true, only
 	}
 	found := remedy.Find(v.State, profile, seed, q, rec, remedy.Options{Most: 6})
 	for j := range found.Remedies {

@@ -95,6 +95,9 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 			return err
 		}
 	}
+	if errors.Is(err, drain.ErrTimeout) && r != nil {
+		return exit{err, max(r.ExitCode(), 3)}
+	}
 	if err != nil {
 		return err
 	}
