@@ -2,6 +2,7 @@ package cronjob
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -38,7 +39,16 @@ type shell struct {
 	told   *shared.Once
 	events record.EventRecorder
 	loop   *loop.Loop[types.NamespacedName]
+
+	mu   sync.Mutex
+	made map[types.UID]made
 }
+
+// made is when a Job was made last of a CronJob: until the cache shows it, the CronJob is left alone.
+type made struct{ due, at time.Time }
+
+// overdue is how long the cache may be behind; after that, somebody else must have changed the status.
+const overdue = 10 * time.Second
 
 // Run makes Jobs until ctx ends. factory (started here if it is not yet) supplies CronJobs and
 // Jobs. It returns an error only if it could not start.
@@ -46,15 +56,19 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	events, stop := shared.Recorder(ctx, client, component)
 	defer stop()
 	crons, jobs := factory.Batch().V1().CronJobs(), factory.Batch().V1().Jobs().Informer()
-	s := &shell{client: client, lister: crons.Lister(), jobs: jobs, told: shared.NewOnce(), events: events}
+	s := &shell{client: client, lister: crons.Lister(), jobs: jobs, told: shared.NewOnce(), events: events, made: map[types.UID]made{}}
 	s.loop = loop.New("Making the CronJob's Jobs", log, s.sync)
 	if err := shared.IndexByController(jobs); err != nil {
 		return err
 	}
-	err := loop.Watch(crons.Informer(), func(_, now *batchv1.CronJob) {
+	err := loop.Watch(crons.Informer(), func(old, now *batchv1.CronJob) {
 		if now != nil {
 			s.loop.Add(keyOf(now))
+			return
 		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.made, old.UID)
 	})
 	if err != nil {
 		return err
@@ -86,6 +100,9 @@ func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.
 	if cj.DeletionTimestamp != nil {
 		return 0, nil // its Jobs go with it, or are left without it
 	}
+	if wait := s.behind(cj); wait > 0 {
+		return wait, nil
+	}
 	r := &round{shell: s, now: time.Now(), old: cj, cj: cj.DeepCopy(), jobs: shared.Controlled[*batchv1.Job](s.jobs, cj, false)}
 	if err := r.account(ctx); err != nil {
 		return 0, err
@@ -101,6 +118,17 @@ func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.
 		return 0, err
 	}
 	return max(time.Until(wake)+slack, slack), nil
+}
+
+// behind says for how long at most to wait for the cache to show what was made last.
+func (s *shell) behind(cj *batchv1.CronJob) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.made[cj.UID]
+	if !ok || cj.Status.LastScheduleTime != nil && !cj.Status.LastScheduleTime.Time.Before(m.due) {
+		return 0
+	}
+	return max(0, overdue-time.Since(m.at))
 }
 
 // machine is what the engine reads of a CronJob with so many active Jobs.

@@ -207,6 +207,11 @@ func (r *round) write(ctx context.Context) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
+	if last := r.cj.Status.LastScheduleTime; err == nil && last != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.made[r.cj.UID] = made{last.Time, r.now}
+	}
 	return err
 }
 

@@ -1,0 +1,163 @@
+package statefulset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/workload/stage"
+)
+
+var play = []stage.Loop{func(ctx context.Context, s *stage.Stage, factory informers.SharedInformerFactory) error {
+	return Run(ctx, s.Clientset, factory, nil, klog.Background())
+}}
+
+func add(s *stage.Stage, replicas int32, edits ...func(*appsv1.StatefulSet)) {
+	s.Helper()
+	t := stage.Template("store")
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "store", Namespace: stage.Namespace}, Spec: appsv1.StatefulSetSpec{
+		Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: t.Labels}, Template: t, ServiceName: "stores", PodManagementPolicy: appsv1.OrderedReadyPodManagement,
+		UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{}},
+		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
+	}}
+	for _, e := range edits {
+		e(set)
+	}
+	if _, err := s.AppsV1().StatefulSets(stage.Namespace).Create(s.Context(), set, metav1.CreateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+	s.Quiet(time.Minute)
+}
+
+func now(s *stage.Stage) *appsv1.StatefulSet {
+	s.Helper()
+	set, err := s.AppsV1().StatefulSets(stage.Namespace).Get(s.Context(), "store", metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return set
+}
+
+func change(s *stage.Stage, edit func(*appsv1.StatefulSet)) {
+	s.Helper()
+	set := now(s)
+	edit(set)
+	if _, err := s.AppsV1().StatefulSets(stage.Namespace).Update(s.Context(), set, metav1.UpdateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+	s.Quiet(time.Minute)
+}
+
+func want(s *stage.Stage, what string, pods ...string) {
+	s.Helper()
+	var got []string
+	for _, p := range s.Pods() {
+		got = append(got, p.Name+" "+p.Spec.Containers[0].Image)
+	}
+	if slices.Sort(got); !slices.Equal(got, pods) {
+		s.Errorf("%s: the pods are %q, want %q", what, got, pods)
+	}
+}
+
+// claims are those that are there as "name owner", sorted.
+func claims(s *stage.Stage) (out []string) {
+	s.Helper()
+	list, err := s.CoreV1().PersistentVolumeClaims(stage.Namespace).List(s.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, c := range list.Items {
+		words := []string{c.Name}
+		for _, r := range c.OwnerReferences {
+			words = append(words, r.Kind, r.Name)
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestNumberedPodsAndTheirClaims(t *testing.T) {
+	stage.In(t, play, func(s *stage.Stage) {
+		add(s, 3)
+		want(s, "made", "store-0 store:1", "store-1 store:1", "store-2 store:1")
+		made := s.Pods()
+		slices.SortFunc(made, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+		for i, p := range made {
+			if n := fmt.Sprint("store-", i); p.Name != n || p.Spec.Hostname != n || p.Spec.Subdomain != "stores" || p.Labels[appsv1.PodIndexLabel] != fmt.Sprint(i) ||
+				p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName != "data-"+n {
+				t.Errorf("pod %d is %s: %+v %+v", i, p.Name, p.Labels, p.Spec)
+			}
+		}
+		change(s, func(set *appsv1.StatefulSet) { set.Spec.Template.Spec.Containers[0].Image = "store:2" })
+		want(s, "rolled out", "store-0 store:2", "store-1 store:2", "store-2 store:2")
+		if st := now(s).Status; st.CurrentRevision != st.UpdateRevision || st.UpdatedReplicas != 3 || st.AvailableReplicas != 3 {
+			t.Errorf("status %+v", st)
+		}
+		change(s, func(set *appsv1.StatefulSet) {
+			partition := int32(2)
+			set.Spec.UpdateStrategy.RollingUpdate.Partition = &partition
+			set.Spec.Template.Spec.Containers[0].Image = "store:3"
+		})
+		want(s, "in part", "store-0 store:2", "store-1 store:2", "store-2 store:3")
+		if err := s.CoreV1().Pods(stage.Namespace).Delete(t.Context(), "store-0", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.Quiet(time.Minute)
+		want(s, "one below the partition is made again as it was", "store-0 store:2", "store-1 store:2", "store-2 store:3")
+		one := int32(1)
+		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
+		want(s, "scaled down", "store-0 store:2")
+		if got, all := claims(s), []string{"data-store-0", "data-store-1", "data-store-2"}; !slices.Equal(got, all) {
+			t.Errorf("the claims are %q, want %q: they stay", got, all)
+		}
+	})
+}
+
+func TestClaimsGoByTheirPolicy(t *testing.T) {
+	stage.In(t, play, func(s *stage.Stage) {
+		add(s, 2, func(set *appsv1.StatefulSet) {
+			set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+				WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType, WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}
+		})
+		if got, all := claims(s), []string{"data-store-0 StatefulSet store", "data-store-1 StatefulSet store"}; !slices.Equal(got, all) {
+			t.Errorf("the claims are %q, want %q", got, all)
+		}
+		one, two := int32(1), int32(2)
+		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
+		if got, all := claims(s), []string{"data-store-0 StatefulSet store", "data-store-1 Pod store-1"}; !slices.Equal(got, all) {
+			t.Errorf("scaled down, the claims are %q, want %q", got, all)
+		}
+		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &two })
+		want(s, "its predecessor's claim is about to go", "store-0 store:1")
+		if err := s.CoreV1().PersistentVolumeClaims(stage.Namespace).Delete(t.Context(), "data-store-1", metav1.DeleteOptions{}); err != nil { // as the garbage collector does
+			t.Fatal(err)
+		}
+		s.Quiet(time.Minute)
+		want(s, "it is gone", "store-0 store:1", "store-1 store:1")
+	})
+}
+
+// TestANumberThatFailsIsMadeAgain: at once, and then after pauses that double.
+func TestANumberThatFailsIsMadeAgain(t *testing.T) {
+	stage.In(t, play, func(s *stage.Stage) {
+		s.Live = func(p *corev1.Pod) bool {
+			stage.End(p, corev1.PodFailed, "NodeAffinity", 1)
+			return true
+		}
+		add(s, 1)
+		s.Quiet(time.Hour)
+		if n := s.Said("RecreatingFailedPod"); n < 5 || n > 14 {
+			t.Errorf("it was made again %d times in an hour, want about ten", n)
+		}
+	})
+}
