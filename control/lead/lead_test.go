@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,17 +22,24 @@ import (
 
 // wire is an API that requests get to, through a gate.
 type wire struct {
-	gate  *Gate
-	sent  []time.Time
-	hangs bool      // requests wait for their answer for ever
-	left  time.Time // when the last one that hung was given up
+	gate *Gate
+	mu   sync.Mutex
+	// hanging: requests wait for their answer for ever; leftAt is when the last one that did was given up.
+	hanging bool
+	leftAt  time.Time
+	times   []time.Time
 }
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	w.sent = append(w.sent, time.Now())
-	if w.hangs {
+	w.mu.Lock()
+	w.times = append(w.times, time.Now())
+	hangs := w.hanging
+	w.mu.Unlock()
+	if hangs {
 		<-r.Context().Done()
-		w.left = time.Now()
+		w.mu.Lock()
+		w.leftAt = time.Now()
+		w.mu.Unlock()
 		return nil, r.Context().Err()
 	}
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(""))}, nil
@@ -48,25 +58,47 @@ func (w *wire) send(ctx context.Context) error {
 	return nil
 }
 
+// sent is when requests were.
+func (w *wire) sent() []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.times)
+}
+
 // last is when the last request was sent.
-func (w *wire) last() time.Time { return w.sent[len(w.sent)-1] }
+func (w *wire) last() time.Time {
+	sent := w.sent()
+	return sent[len(sent)-1]
+}
+
+func (w *wire) hang(hangs bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hanging = hangs
+}
+
+func (w *wire) left() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.leftAt
+}
 
 // cut makes writes of Leases fail by an error, after they took a while, once cut is set.
 type cut struct {
-	on      bool
+	on      atomic.Bool
 	takes   time.Duration
-	granted time.Time // when the last write that was granted was sent
+	granted atomic.Pointer[time.Time] // when the last write that was granted was sent
 }
 
 func (c *cut) put(api *fake.Clientset) {
 	api.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
 		sent := time.Now()
 		time.Sleep(c.takes)
-		if c.on {
+		if c.on.Load() {
 			return true, nil, errors.New("no route to host")
 		}
 		if a.GetVerb() != "get" {
-			c.granted = sent
+			c.granted.Store(&sent)
 		}
 		return false, nil, nil
 	})
@@ -85,18 +117,20 @@ func TestACopyThatIsCutOffStopsBeforeItsLeaseCanExpire(t *testing.T) {
 				if since(w.last()) > time.Second {
 					t.Fatal("while it leads it does not send")
 				}
-				c.on, w.hangs = true, hangs
+				c.on.Store(true)
+				w.hang(hangs)
 				if err := <-ended; !errors.Is(err, ErrLost) {
 					t.Fatalf("it ended with %v", err)
 				}
-				if d := w.last().Sub(c.granted); d >= e.RenewDeadline {
+				granted := *c.granted.Load()
+				if d := w.last().Sub(granted); d >= e.RenewDeadline {
 					t.Errorf("the last request was sent %v after the last renewal", d)
 				}
-				if d := w.left.Sub(c.granted); hangs && d > e.RenewDeadline {
+				if d := w.left().Sub(granted); hangs && d > e.RenewDeadline {
 					t.Errorf("a request was under way %v after the last renewal", d)
 				}
-				if time.Since(c.granted) > e.LeaseDuration {
-					t.Errorf("it ended %v after the last renewal", time.Since(c.granted))
+				if time.Since(granted) > e.LeaseDuration {
+					t.Errorf("it ended %v after the last renewal", time.Since(granted))
 				}
 			})
 		})
@@ -156,7 +190,7 @@ func TestTwoCopiesNeverSendAtOnce(t *testing.T) {
 		far := fake.NewSimpleClientset()
 		c.put(far)
 		far.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
-			if c.on {
+			if c.on.Load() {
 				return true, nil, errors.New("no route to host")
 			}
 			obj, err := leases.Invokes(a, &coordinationv1.Lease{})
@@ -169,14 +203,14 @@ func TestTwoCopiesNeverSendAtOnce(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- second.Run(ctx, leases, two.gate, two.send) }()
 		time.Sleep(time.Minute)
-		if len(two.sent) > 0 {
+		if len(two.sent()) > 0 {
 			t.Fatal("both lead")
 		}
-		c.on = true
+		c.on.Store(true)
 		<-ended
 		time.Sleep(time.Minute)
-		if len(two.sent) == 0 || !two.sent[0].After(one.last().Add(time.Second)) {
-			t.Errorf("the first sent until %v, the second from %v", one.last(), two.sent)
+		if len(two.sent()) == 0 || !two.sent()[0].After(one.last().Add(time.Second)) {
+			t.Errorf("the first sent until %v, the second from %v", one.last(), two.sent())
 		}
 		stop()
 		if err := <-done; err != nil {
