@@ -7,6 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/engine/nodehealth"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/taints"
@@ -21,7 +22,7 @@ func Defaults() (Options, error) {
 	}
 	return Options{
 		Machine: scheduling.DefaultConfig(), Profiles: []*placement.Profile{profile}, Ties: 1, Preemption: preemption.Defaults(),
-		Taints: taints.Options{StartupGrace: time.Minute}, NodeHealth: nodehealth.Defaults(), GC: GC{Ended: 12_500},
+		Taints: taints.Options{StartupGrace: time.Minute}, NodeHealth: nodehealth.Defaults(), GC: podgc.Options{Threshold: 12_500, Quarantine: podgc.Quarantine},
 		Holds:     displace.Backoff{First: 10 * time.Second, Most: 10 * time.Minute},
 		Evictions: budget.Evictions{Recount: true},
 		Latency:   time.Millisecond, Lag: 2 * time.Millisecond, Decisions: 64, Audit: true,

@@ -11,7 +11,7 @@
 //	  evictions    requests to evict, and drains           engine/budget
 //	  taints       NoExecute taints drive pods out         engine/taints
 //	  nodelife     lost nodes, taints of conditions        engine/nodehealth
-//	  podgc        pods that nobody else deletes
+//	  podgc        pods that nobody else deletes          engine/podgc
 //	  workloads    ReplicaSets, StatefulSets, DaemonSets   engine/workload
 //	  records      missing records, Holds of type Avoid    engine/displace
 //	  owners       pods in place of those that leave, of owners that are only named

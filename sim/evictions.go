@@ -67,7 +67,7 @@ const refusedByScenario = "refused by the scenario"
 // How the server tries again when a budget changes under its hands.
 const (
 	evictTries = 20
-	evictPause = 500 * time.Millisecond
+	evictPause = 500 * time.Millisecond // the longest; it grows to that
 )
 
 // Evict asks the API server to evict a pod, and has what it answers told, unless that
@@ -207,7 +207,7 @@ func (r *eviction) debit(v budget.Verdict, i int) {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		r.refund()
 		if r.tries++; r.tries < evictTries {
-			w.after(evictPause, r.judge)
+			w.after(min(evictPause, 5*time.Millisecond<<min(r.tries, 10)), r.judge)
 			return
 		}
 		r.answer(Answer{Code: http.StatusGatewayTimeout, Text: "couldn't update PodDisruptionBudget " + m.Name + " due to conflicts"})

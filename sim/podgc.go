@@ -1,40 +1,29 @@
 package sim
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/podgc"
+	"github.com/berthproject/berth/internal/intake"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// podgc is the actor that deletes pods that nobody else does: those of nodes that are
-// gone, those that were deleted and never had a node, those of nodes that are declared out of
-// service, and of those that have ended the oldest, when there are too many.
-type podgc struct {
+// collector is the actor that deletes pods that nobody else does. It sleeps while there is
+// nothing that it might have to do.
+type collector struct {
 	*client
-	gone  map[string]time.Time // nodes that pods name and that are not there, since when
-	going bool
+	machine *podgc.Collector
+	going   bool
 }
 
-// GC is how finished pods are collected.
-type GC struct {
-	Ended int // how many pods that have ended may stay; 0: any number
-}
-
-const (
-	gcPeriod   = 20 * time.Second
-	quarantine = 40 * time.Second // a node has to be gone for so long
-)
-
-func newPodGC(w *World) *podgc {
-	g := &podgc{client: w.newClient("podgc", store.Nodes, store.Pods)}
+func newCollector(w *World) *collector {
+	g := &collector{client: w.newClient("podgc", store.Nodes, store.Pods)}
 	g.end = func() { g.going = false }
 	g.begin = func() {
-		g.gone = map[string]time.Time{}
+		g.machine = podgc.New(w.o.GC)
 		g.soon()
 	}
 	g.see = func(_ store.Kind, _, now store.Object) {
@@ -48,21 +37,20 @@ func newPodGC(w *World) *podgc {
 }
 
 // soon has all pods looked at at the next full period, if that might find anything.
-func (g *podgc) soon() {
+func (g *collector) soon() {
 	if g.going || !g.any() {
 		return
 	}
 	g.going = true
 	now := g.w.Elapsed()
-	g.after(now.Truncate(gcPeriod)+gcPeriod-now, func() {
+	g.after(now.Truncate(podgc.Period)+podgc.Period-now, func() {
 		g.going = false
-		g.collect()
+		g.sweep()
 		g.soon()
 	})
 }
 
-// any says whether there is something that may have to go now or later.
-func (g *podgc) any() bool {
+func (g *collector) any() bool {
 	for _, o := range g.known[store.Pods] {
 		if p, ok := o.(*corev1.Pod); ok && g.concerns(p) {
 			return true
@@ -71,83 +59,42 @@ func (g *podgc) any() bool {
 	return false
 }
 
-// concerns says whether a pod may be one to collect.
-func (g *podgc) concerns(p *corev1.Pod) bool {
-	switch node := p.Spec.NodeName; {
-	case finished(p) && g.w.o.GC.Ended > 0:
-		return true
-	case node != "" && g.node(node) == nil:
-		return true
-	default:
-		return p.DeletionTimestamp != nil && (node == "" || g.outOfService(node))
-	}
+// concerns says whether a pod may be one to collect, now or later.
+func (g *collector) concerns(p *corev1.Pod) bool {
+	return finished(p) || p.DeletionTimestamp != nil || p.Spec.NodeName != "" && g.node(p.Spec.NodeName) == nil
 }
 
-func (g *podgc) collect() {
-	var ended []*corev1.Pod
-	missing := map[string]bool{}
+func (g *collector) sweep() {
+	var pods []podgc.Pod
+	var nodes []podgc.Node
 	for _, key := range sortedKeys(g.known[store.Pods]) {
-		p := g.pod(key)
-		node := p.Spec.NodeName
-		switch {
-		case node != "" && g.node(node) == nil:
-			missing[node] = true
-			if since, known := g.gone[node]; !known {
-				g.gone[node] = g.w.now
-			} else if _, there := g.w.api.Get(store.Nodes, node); g.w.now.Sub(since) >= quarantine && !there {
-				g.collectOne(p, "node "+node+" is gone", displace.PodGC.Opening())
-			}
-		case p.DeletionTimestamp != nil && node == "":
-			g.collectOne(p, "it was deleted and never had a node", "")
-		case p.DeletionTimestamp != nil && g.outOfService(node):
-			g.collectOne(p, "node "+node+" is out of service", "PodGC: node is out of service")
-		case finished(p):
-			ended = append(ended, p)
-		}
+		pods = append(pods, intake.CollectedPod(g.pod(key)))
 	}
-	for _, node := range sortedKeys(g.gone) {
-		if !missing[node] {
-			delete(g.gone, node)
-		}
+	for _, name := range sortedKeys(g.known[store.Nodes]) {
+		nodes = append(nodes, intake.CollectedNode(g.node(name)))
 	}
-	if n := len(ended) - g.w.o.GC.Ended; g.w.o.GC.Ended > 0 && n > 0 {
-		slices.SortStableFunc(ended, byWorth)
-		for _, p := range ended[:n] {
-			g.collectOne(p, "too many pods have ended", "")
+	for _, r := range g.machine.Sweep(g.w.now, pods, nodes) {
+		p := g.pod(store.Key(r.Pod.Namespace, r.Pod.Name))
+		if _, there := g.w.api.Get(store.Nodes, r.Pod.Node); p != nil && !(r.Why == podgc.Orphan && there) {
+			g.remove(&r, p)
 		}
 	}
 }
 
-// byWorth puts evicted pods first, then the oldest.
-func byWorth(a, b *corev1.Pod) int {
-	rank := func(p *corev1.Pod) int {
-		if p.Status.Reason == "Evicted" {
-			return 0
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
-}
-
-// outOfService says whether a node is not ready and said to be out of service.
-func (g *podgc) outOfService(name string) bool {
-	n := g.node(name)
-	return n != nil && !nodeReady(n) && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeOutOfService })
-}
-
-// collectOne deletes a pod at once. One that runs as far as anybody knows is displaced.
-func (g *podgc) collectOne(p *corev1.Pod, why, opening string) {
-	now := int64(0)
-	if finished(p) || opening == "" {
-		g.send("delete", keyOf(p), func() error {
-			err := g.w.api.DeletePod(keyOf(p), store.Precondition{UID: string(p.UID)}, &now)
-			if err == nil {
-				g.w.tell("podgc", "collect", keyOf(p), keyOf(p)+" is collected: "+why)
-			}
-			return err
-		}, nil)
+// remove deletes a pod at once. One whose node is gone is displaced, unless it had ended.
+func (g *collector) remove(r *podgc.Removal, p *corev1.Pod) {
+	now, key := int64(0), keyOf(p)
+	if r.Why == podgc.Orphan && !r.Pod.Finished {
+		g.displace(displacement{pod: p, grace: &now, fails: true, words: "is collected: " + r.Why.String(),
+			record: displace.Record{Cause: displace.PodGC, Victim: g.w.model(p), Node: p.Spec.NodeName, Grace: &now,
+				Rule: "node " + r.Pod.Node + " not seen since " + r.Since.UTC().Format(time.RFC3339)}}, func(error) {})
 		return
 	}
-	g.displace(displacement{pod: p, grace: &now, fails: true, words: "is collected: " + why,
-		record: displace.Record{Cause: displace.PodGC, Victim: g.w.model(p), Node: p.Spec.NodeName, Opening: opening, Grace: &now}}, func(error) {})
+	g.send("delete", key, func() error {
+		err := g.w.api.DeletePod(key, store.Precondition{UID: string(p.UID)}, &now)
+		if err == nil {
+			g.w.tell("podgc", "collect", key, key+" is collected: "+r.Why.String())
+		}
+		return err
+	}, nil)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodehealth"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/taints"
@@ -33,7 +34,7 @@ type Options struct {
 	// Taints and NodeHealth are the policies of who drives pods off nodes.
 	Taints     taints.Options
 	NodeHealth nodehealth.Options
-	GC         GC
+	GC         podgc.Options
 	// Holds is how long Avoid Holds last; First 0: there are none. NoPause has workloads replace
 	// pods that die on the spot at once, as upstream's ReplicaSets do.
 	Holds   displace.Backoff
@@ -94,7 +95,7 @@ type World struct {
 	disruption *disruption
 	evictor    *evictor
 	nodelife   *nodelife
-	podgc      *podgc
+	collector  *collector
 	recorder   *recorder
 	workloads  *workloads
 	owners     *owners
@@ -125,7 +126,7 @@ func New(o Options) *World {
 	w.disruption = newDisruption(w)
 	w.evictor = newEvictor(w)
 	w.nodelife = newNodelife(w)
-	w.podgc = newPodGC(w)
+	w.collector = newCollector(w)
 	w.recorder = newRecorder(w)
 	w.workloads = newWorkloads(w)
 	w.owners = newOwners(w)

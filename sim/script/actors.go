@@ -201,7 +201,7 @@ func readUntil(p *parser, w *words) (err error) {
 }
 
 func readOption(p *parser, w *words) error {
-	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "noholds", "nopause", "rest", "exact")
+	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "rest", "exact")
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,9 @@ func readOption(p *parser, w *words) error {
 			s.Holds.First = 0
 		}
 		s.NoPause = s.NoPause || o.has("nopause")
-		s.GC.Ended = int(o.number("ended", int64(s.GC.Ended), 1, 1_000_000))
+		s.GC.Threshold = int(o.number("ended", int64(s.GC.Threshold), 1, 1_000_000))
+		s.GC.EvictedCap = int(o.number("evictedcap", 0, 0, 1_000_000))
+		s.GC.EvictedTTL = o.span("evictedttl", 0)
 		s.Decisions = int(o.number("decisions", int64(s.Decisions), 1, 1_000_000))
 	}
 	var trial sim.Options
