@@ -49,6 +49,7 @@ func TestDeploymentPlan(t *testing.T) {
 		"grows with the room":                   {sets: []Set{set("a", 1, 8), set("b", 2, 3, current)}, want: "b 3 to 5, a 8 to 5"},
 		"waits for new pods":                    {sets: []Set{set("a", 1, 8), set("b", 2, 5, current, unready)}},
 		"broken old pods go first":              {sets: []Set{set("a", 1, 3, unready), set("c", 2, 6), set("b", 3, 4, current)}, want: "a 3 to 0, c 6 to 4"},
+		"new pods must prove themselves":        {sets: []Set{set("a", 1, 5, unready), set("b", 2, 5, current, unready)}, want: "b 5 to 8"},
 		"waits for notice":                      {sets: []Set{set("a", 1, 8, unseen), set("b", 2, 3, current)}},
 		"counts pods that are left":             {sets: []Set{set("a", 1, 5, leftover), set("b", 2, 5, current)}, want: "b 5 to 6, a 5 to 3"},
 		"shrinks what has too many":             {sets: []Set{set("b", 2, 12, current)}, want: "b 12 to 10"},
