@@ -17,7 +17,7 @@ import (
 // podWords are what a pod's line may say.
 var podWords = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "class=", "never", "labels=", "ns=", "node=",
 	"selector=", "tolerate=", "spread=", "affinity=", "anti=", "prefer-affinity=", "prefer-anti=", "gates=", "claims=", "ports=", "scheduler=",
-	"owner=", "replace", "grace=", "starts=", "runs=", "exit=", "stops=", "restart="}
+	"owner=", "replace", "grace=", "starts=", "prestop=", "runs=", "exit=", "stops=", "restart="}
 
 func readPod(p *parser, w *words) error { return p.named(w, "pod", podWords, podOf) }
 
@@ -96,6 +96,10 @@ func (o *options) life(p *corev1.Pod) {
 		}
 	}
 	seconds("starts", sim.StartSeconds)
+	if o.has("prestop") {
+		sleep := &corev1.SleepAction{Seconds: int64(o.span("prestop", 0) / time.Second)}
+		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: sleep}}
+	}
 	seconds("runs", sim.RunSeconds)
 	seconds("stops", sim.StopSeconds)
 	if o.has("exit") {
