@@ -29,7 +29,7 @@ type Move struct {
 
 	stage    stage
 	tried    int             // the last round in which it had its turn
-	before   map[string]bool // pods of its owner when it was evicted, by uid
+	before   map[string]bool // pods of its owner when it was evicted, by uid: whether they had a node
 	sharp    bool            // its end may be noticed
 	since    time.Time       // of its stage
 	gone     time.Time       // when it was seen to be gone
@@ -82,26 +82,41 @@ func (m *Move) observe(now time.Time, v *View, p Patience, taken map[string]bool
 }
 
 // follow finds the replacement, and how it is: the oldest pod of the owner that was not
-// there when the pod was evicted.
+// there when the pod was evicted. While that has no node, a sibling of it that had none either and
+// got one takes its place: but for a StatefulSet's, pods of an owner stand for each other.
 func (m *Move) follow(now time.Time, v *View, taken map[string]bool) {
 	if !m.owned() || m.before == nil {
 		return
 	}
 	if r := m.Replacement; r != nil {
-		if is := v.Pod(r.UID); is != nil && !is.Deleting {
+		is := v.Pod(r.UID)
+		switch {
+		case is == nil || is.Deleting: // it left, too; another one will come
+			m.Replacement = nil
+			m.before[r.UID] = true
+			if m.Gone() {
+				m.gone = now
+			}
+		case is.NodeName != "" || m.Pod.Owner.Kind == "StatefulSet":
 			m.Replacement = is
 			return
-		}
-		m.Replacement = nil // it left, too; another one will come
-		m.before[r.UID] = true
-		if m.Gone() {
-			m.gone = now
+		default:
+			m.Replacement = is
 		}
 	}
 	for _, p := range v.Of(m.Pod.Owner) {
-		if !m.before[p.UID] && !taken[p.UID] && !p.Deleting {
-			m.Replacement = p
-			taken[p.UID] = true
+		if m.before[p.UID] || taken[p.UID] || p.Deleting || m.Replacement != nil && p.NodeName == "" {
+			continue
+		}
+		if _, old := m.before[p.UID]; old && (p.NodeName == "" || m.Pod.Owner.Kind == "StatefulSet") {
+			continue // it waited before
+		}
+		if m.Replacement != nil {
+			delete(taken, m.Replacement.UID)
+		}
+		m.Replacement = p
+		taken[p.UID] = true
+		if p.NodeName != "" {
 			return
 		}
 	}

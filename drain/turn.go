@@ -51,7 +51,7 @@ func (m *Machine) evict(now time.Time, v *View, x *Move) Action {
 	x.Round, x.sharp = m.round, m.sharp || noticed(v, x.Pod)
 	x.before = map[string]bool{}
 	for _, p := range v.Of(x.Pod.Owner) {
-		x.before[p.UID] = true
+		x.before[p.UID] = p.NodeName != ""
 	}
 	m.standIn(x)
 	m.books.pay(now, x.Pod)
