@@ -42,7 +42,7 @@ ARGS ?=
 bench-parity: ## Berth beside the real kube-scheduler, in process and end to end; takes half an hour (ARGS=-quick: a smoke test, ARGS=-help: choices)
 	cd parity && CGO_ENABLED=0 $(GO) run ./run $(ARGS)
 
-e2e-kube: ## berth scheduler on the real kube-apiserver and etcd: 1,000 pods of all shapes (the first build takes minutes)
+e2e-kube: ## berth scheduler and berth controller on the real kube-apiserver and etcd: 1,000 pods, budgets, taints, lost nodes (the first build takes minutes)
 	cd parity && CGO_ENABLED=0 $(GO) run ./cluster $(ARGS)
 
 fmt: ## gofmt all files
