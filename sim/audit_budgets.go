@@ -14,8 +14,9 @@ import (
 
 // ledger is what is known of a budget.
 type ledger struct {
-	fell time.Time // when somebody else last took a healthy pod from it
-	rose time.Time // when more pods were expected than before, or it was changed
+	fell time.Time            // when somebody else last took a healthy pod from it
+	rose time.Time            // when more pods were expected than before, or it was changed
+	took map[string]time.Time // when an entry was taken back, by pod
 }
 
 // unseen is how long something that others did may be unknown to who displaces from a cache.
@@ -34,7 +35,13 @@ func (a *audit) settleLedgers(c store.Change) {
 		if !ok {
 			delete(a.ledgers, key)
 		} else if a.ledgers[key] == nil || old == nil || old.Generation != b.Generation {
-			a.ledgers[key] = &ledger{rose: a.w.now}
+			a.ledgers[key] = &ledger{rose: a.w.now, took: map[string]time.Time{}}
+		} else {
+			for name := range old.Status.DisruptedPods {
+				if _, still := b.Status.DisruptedPods[name]; !still {
+					a.ledgers[key].took[name] = a.w.now
+				}
+			}
 		}
 	case store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
@@ -142,7 +149,8 @@ func (a *audit) booked(victim *corev1.Pod, by string) {
 		if !ok || l == nil || a.w.now.Sub(a.labelled[victim.UID]) < a.unseen() || a.w.now.Sub(l.rose) < a.unseen() {
 			continue
 		}
-		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered {
+		took, ever := l.took[victim.Name] // who saw the entry last may count on it still
+		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(ever && a.w.now.Sub(took) < a.unseen()) {
 			a.fail("Booked", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", keyOf(victim), by, key))
 		}
 	}

@@ -79,6 +79,9 @@ func (f *fight) lose() {
 func (f *fight) hinder() {
 	actors := sim.Readers()
 	actor := actors[f.r.Intn(len(actors))]
+	if f.r.Intn(3) == 0 {
+		actor = "disruption" // on whose word the others rely
+	}
 	d := time.Duration(f.r.Intn(3000)) * time.Millisecond
 	switch f.r.Intn(5) {
 	case 0, 1:

@@ -18,6 +18,8 @@ type Strife struct {
 	Seed int64
 	Pods int           // how many the cluster has
 	For  time.Duration // how long it is fought over
+	// Unsettled ends it in the middle; else it must come to rest, too.
+	Unsettled bool
 	// Options of the simulation, before faults are added.
 	Options sim.Options
 }
@@ -38,13 +40,18 @@ func (s *Strife) cluster() string {
 	}
 	forms := []string{"maxUnavailable=2", "minAvailable=80%", "minAvailable=20", "maxUnavailable=10%", "maxUnavailable=1 always", "maxUnavailable=0"}
 	for i := 0; i*share < s.Pods; i++ {
-		fmt.Fprintf(&b, "pod a%d-1..a%d-%d cpu=1 priority=%d labels=app=a%d,half=h%d owner=a%d replace starts=%ds grace=8s stops=%ds\n",
-			i, i, share, i%3, i, i%2, i, i%4, i%7)
+		like := fmt.Sprintf("cpu=1 priority=%d labels=app=a%d starts=%ds grace=8s stops=%ds", i%3, i, i%4, i%7)
+		if i%2 == 0 {
+			fmt.Fprintf(&b, "replicaset a%d replicas=%d %s\n", i, share, like)
+		} else {
+			fmt.Fprintf(&b, "pod a%d-1..a%d-%d owner=a%d replace %s\n", i, i, share, i, like)
+		}
 		fmt.Fprintf(&b, "budget a%d match=app=a%d %s\n", i, i, forms[i%len(forms)])
 		if i%5 == 0 {
 			fmt.Fprintf(&b, "budget more%d match=app=a%d maxUnavailable=3\n", i, i)
 		}
 	}
+	b.WriteString("daemonset logs cpu=100m priority=50\n")
 	return b.String()
 }
 
@@ -66,7 +73,7 @@ func (s *Strife) Run() (*sim.World, error) {
 	for at := begin; at < begin+s.For; at += f.pause() {
 		f.w.At(at, f.blow)
 	}
-	if f.w.Run(begin+s.For) == nil {
+	if f.w.Run(begin+s.For) == nil && !s.Unsettled {
 		f.w.Calm()
 		if f.w.Run(begin+s.For+20*time.Minute) == nil {
 			_ = f.w.Rest()
