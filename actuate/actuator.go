@@ -43,6 +43,8 @@ type Options struct {
 	// written; may be nil.
 	Journal *journal.Journal
 	Lost    func(what string, err error)
+	// Count is told of each displacement once; see Displacer. May be nil.
+	Count func(rec *journal.Displacement)
 }
 
 // Actuator carries out the effects of the scheduling machine.
@@ -68,7 +70,7 @@ func New(o Options) *Actuator {
 	}
 	a := &Actuator{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
 		asks: make(chan scheduling.Effect, o.Workers*waitingEach),
-		door: Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, Lost: o.Lost}}
+		door: Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, Lost: o.Lost, Count: o.Count}}
 	a.door.NotDebited = func(b *model.Budget, err error) { a.o.NotDebited(b, err) }
 	if o.Events != nil {
 		a.door.Instance = o.Events.instance

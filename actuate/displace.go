@@ -121,7 +121,7 @@ func (a *Actuator) mark(ctx context.Context, v *victim, r *displace.Record) erro
 // tell writes the event about a victim. That it cannot be written stops nothing.
 func (a *Actuator) tell(ctx context.Context, _ *victim, r *displace.Record) error {
 	err := a.door.tell(ctx, r)
-	if err != nil && certain(err) {
+	if err != nil && settled(err) {
 		a.o.Events.dropped.Add(1)
 		return nil
 	}

@@ -33,6 +33,11 @@ type Displacer struct {
 	Lost func(what string, err error)
 	// NotDebited is told of budgets that may not be written; it may be nil.
 	NotDebited func(b *model.Budget, err error)
+	// Count is told of each displacement once: when its record is written, or turns out never to be; not of one that
+	// somebody else has written. It may be nil.
+	Count func(rec *journal.Displacement)
+
+	tally tally
 }
 
 // Displacement is what is asked of a Displacer.

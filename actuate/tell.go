@@ -41,7 +41,7 @@ func RecordName(name, uid string) string {
 // and stops nothing; after any other error it is to be tried again, lest the pod goes without a record.
 func (d *Displacer) Tell(ctx context.Context, r *displace.Record) error {
 	err := d.tell(ctx, r)
-	if err != nil && certain(err) && !apierrors.IsTooManyRequests(err) {
+	if err != nil && settled(err) {
 		d.lost("event", err)
 		return nil
 	}
@@ -60,17 +60,29 @@ func (d *Displacer) tell(ctx context.Context, r *displace.Record) error {
 	reason, action := r.Cause.Event()
 	created, err := d.Event(ctx, rec, r.For, reason, action, r.Note())
 	switch {
-	case err != nil && !certain(err):
+	case err != nil && !settled(err):
 		return err // it is told again
-	case err != nil || created:
+	case created || err != nil && d.first(rec):
 		d.lost("journal", d.Journal.Append(rec))
 	}
 	return err
 }
 
-// Event writes the event that carries a record, and says whether it did. One that is there already
-// stays, unless it was pieced together afterwards and this record was not. Related is the pod for
-// whose sake the victim leaves; it may be nil.
+// settled says whether an error means that the server will not take an event, ever.
+func settled(err error) bool { return certain(err) && !apierrors.IsTooManyRequests(err) }
+
+// first counts a displacement, and says whether it had not been counted.
+func (d *Displacer) first(rec *journal.Displacement) bool {
+	first := d.tally.first(rec.Pod.UID)
+	if first && d.Count != nil {
+		d.Count(rec)
+	}
+	return first
+}
+
+// Event writes the event that carries a record, and says whether the record was told by that for
+// the first time. One that is there already stays, unless it was pieced together afterwards and this
+// record was not. Related is the pod for whose sake the victim leaves; it may be nil.
 func (d *Displacer) Event(ctx context.Context, rec *journal.Displacement, related *model.Pod, reason, action, note string) (created bool, err error) {
 	text, err := rec.JSON()
 	if err != nil {
@@ -89,23 +101,36 @@ func (d *Displacer) Event(ctx context.Context, rec *journal.Displacement, relate
 		other := reference(related)
 		ev.Related = &other
 	}
-	client := d.Client.EventsV1().Events(ev.Namespace)
-	_, err = client.Create(ctx, ev, metav1.CreateOptions{})
-	if !apierrors.IsAlreadyExists(err) {
-		return err == nil, err
+	_, err = d.Client.EventsV1().Events(ev.Namespace).Create(ctx, ev, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		return d.first(rec), nil
+	case apierrors.IsAlreadyExists(err):
+		return d.there(ctx, rec, ev)
+	case !certain(err):
+		d.tally.unanswered(rec.Pod.UID)
 	}
-	if rec.Afterwards {
+	return false, err
+}
+
+// there does what is left when an event is there already, and says whether its record is this one.
+func (d *Displacer) there(ctx context.Context, rec *journal.Displacement, ev *eventsv1.Event) (bool, error) {
+	sent := d.tally.sent(rec.Pod.UID)
+	if rec.Afterwards && !sent {
 		return false, nil
 	}
-	have, err := client.Get(ctx, ev.Name, metav1.GetOptions{})
+	have, err := d.Client.EventsV1().Events(ev.Namespace).Get(ctx, ev.Name, metav1.GetOptions{})
 	if err != nil {
 		if certain(err) { // one may write and not read
 			err = nil
 		}
 		return false, err
 	}
+	if sent && have.ReportingController == ev.ReportingController && have.ReportingInstance == ev.ReportingInstance {
+		return d.first(rec), nil // it was written, and only the answer got lost
+	}
 	guess, err := journal.ParseDisplacement(have.Annotations[journal.Annotation])
-	if err != nil || !guess.Afterwards {
+	if err != nil || rec.Afterwards || !guess.Afterwards {
 		return false, nil
 	}
 	return true, d.Rewrite(ctx, have, rec)

@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,26 +80,4 @@ func (c *rejectedCollector) Collect(ch chan<- prometheus.Metric) {
 	counts.byRule(func(rule decision.Rule, profile string, n int) {
 		ch <- prometheus.MustNewConstMetric(rejectedDesc, prometheus.GaugeValue, float64(n), rule.String(), profile)
 	})
-}
-
-// buildInfo says which build this is, with the labels of kubernetes_build_info.
-func buildInfo() prometheus.Collector {
-	labels := prometheus.Labels{"git_version": "", "git_commit": "", "git_tree_state": "", "build_date": "",
-		"go_version": runtime.Version(), "compiler": runtime.Compiler, "platform": runtime.GOOS + "/" + runtime.GOARCH}
-	if b, ok := debug.ReadBuildInfo(); ok {
-		labels["git_version"] = b.Main.Version
-		for _, s := range b.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				labels["git_commit"] = s.Value
-			case "vcs.time":
-				labels["build_date"] = s.Value
-			case "vcs.modified":
-				labels["git_tree_state"] = map[string]string{"true": "dirty", "false": "clean"}[s.Value]
-			}
-		}
-	}
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_build_info", Help: "1, with the build as labels.", ConstLabels: labels})
-	g.Set(1)
-	return g
 }

@@ -51,9 +51,3 @@ func reply(w http.ResponseWriter, r *http.Request, value any, text func(io.Write
 		text(w)
 	}
 }
-
-// configz shows the configuration as it holds.
-func (s *shell) configz(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(s.o.Effective)
-}

@@ -162,7 +162,7 @@ func TestDebuggingIsGuarded(t *testing.T) {
 			for token, want := range map[string]int{"": 401, "forged": 401, "good": 403} { // who may get the metrics only
 				page, request := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 				request.Header.Set("Authorization", "Bearer "+token)
-				if s.handler().ServeHTTP(page, request); page.Code != want {
+				if s.site().Handler().ServeHTTP(page, request); page.Code != want {
 					t.Errorf("%s with token %q: %d %s, want %d", path, token, page.Code, page.Body, want)
 				}
 			}

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
+	count "github.com/berthproject/berth/internal/metrics"
 )
 
 // metrics has kube-scheduler's names, in a registry of its own. Histograms have
@@ -28,6 +28,7 @@ type metrics struct {
 	extenders   *prometheus.CounterVec
 	refused     prometheus.Counter
 	missed      prometheus.Counter
+	displaced   *count.Displacements
 
 	perDecision atomic.Int64 // nanoseconds, of the last step that decided
 	binding     atomic.Int64 // bindings under way
@@ -56,7 +57,7 @@ func newMetrics(profiles []placement.Config) *metrics {
 	}
 	counter := func(name, help string) prometheus.CounterOpts { return prometheus.CounterOpts{Name: name, Help: help} }
 	exponential := prometheus.ExponentialBuckets
-	m := &metrics{registry: prometheus.NewRegistry(), arrivals: map[arrival]uint64{}, cache: map[string]int{}, beatAt: time.Now(), scoring: func() int64 { return 0 },
+	m := &metrics{registry: count.NewRegistry(), displaced: count.NewDisplacements(), arrivals: map[arrival]uint64{}, cache: map[string]int{}, beatAt: time.Now(), scoring: func() int64 { return 0 },
 		evaluations: newEvaluations(profiles),
 		attempts: prometheus.NewCounterVec(counter("scheduler_schedule_attempts_total",
 			"Number of attempts to schedule pods, by the result."), []string{"result", "profile"}),
@@ -85,8 +86,7 @@ func newMetrics(profiles []placement.Config) *metrics {
 			"Number of waiting pods that the audit found to fit although nothing had woken them.")),
 	}
 	m.registry.MustRegister(m.attempts, m.duration, m.algorithm, m.tries, m.sli, m.preemptions, m.victims, m.points, m.events,
-		m.extenders, m.refused, m.missed, &collector{m}, buildInfo(),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.extenders, m.refused, m.missed, m.displaced, &collector{m})
 	return m
 }
 

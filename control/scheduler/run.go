@@ -118,8 +118,10 @@ func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interf
 	s.act = actuate.New(actuate.Options{Client: client, Workers: o.BindWorkers, Timeout: o.RequestTimeout,
 		Answer:  func(out scheduling.Outcome) { s.feed.Push(out) },
 		Compile: s.feed.Pod, Condition: s.feed.Condition, Events: s.events, Extenders: s.extenders, Now: time.Now, Observe: s.observe,
-		Budget: s.feed.Budget, NotDebited: notDebiting(s.metrics.registry, s.log), Journal: o.Journal,
-		Lost: func(what string, err error) { s.log.Error("the displacement of a victim is not recorded", "where", what, "error", err) }})
+		Budget: s.feed.Budget, NotDebited: notDebiting(s.metrics.registry, s.log), Journal: o.Journal, Count: s.metrics.displaced.Count,
+		Lost: func(what string, err error) {
+			s.log.Error("the displacement of a victim is not recorded", "where", what, "error", err)
+		}})
 	s.events.YieldTo(func() bool { return s.act.Pending() > 0 })
 	return s, nil
 }

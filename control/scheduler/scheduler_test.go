@@ -252,7 +252,7 @@ func scrape(s *shell, token string) *httptest.ResponseRecorder {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	s.handler().ServeHTTP(page, request)
+	s.site().Handler().ServeHTTP(page, request)
 	return page
 }
 

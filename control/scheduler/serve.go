@@ -2,75 +2,35 @@ package scheduler
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"runtime"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/berthproject/berth/control/serve"
 )
 
 // stuckAfter is when the loop counts as stuck: some heartbeats without a step.
 const stuckAfter = 6 * heartbeat
 
-// serve answers /livez, /healthz and /readyz for everybody, and all else for whom
-// it is allowed, over TLS, until the context ends.
+// serve tells about this copy over TLS until the context ends.
 func (s *shell) serve(ctx context.Context, wg *sync.WaitGroup) error {
-	listener, err := s.listen()
-	if listener == nil || err != nil {
-		return err
-	}
-	if s.o.ContentionProfiling {
+	if s.o.ContentionProfiling && (s.o.Listen != "" || s.o.Listener != nil) {
 		runtime.SetBlockProfileRate(1)
 	}
-	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	wg.Go(func() { _ = server.Serve(listener) })
-	wg.Go(func() {
-		<-ctx.Done()
-		_ = server.Close()
-	})
-	return nil
+	return s.site().Start(ctx, wg)
 }
 
-// listen is where to serve; nil for nowhere.
-func (s *shell) listen() (net.Listener, error) {
-	if s.o.Listen == "" && s.o.Listener == nil {
-		return nil, nil
-	}
-	listener, at := s.o.Listener, s.o.Listen
-	if listener != nil {
-		at = listener.Addr().String()
-	}
-	config, err := certificate(at)
-	if err != nil {
-		return nil, fmt.Errorf("scheduler: health and metrics on %q: must be HOST:PORT: %w", at, err)
-	}
-	if listener == nil {
-		if listener, err = net.Listen("tcp", at); err != nil {
-			return nil, fmt.Errorf("scheduler: health and metrics on %s: %w", at, err)
-		}
-	}
-	return tls.NewListener(listener, config), nil
-}
-
-func (s *shell) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", answer(s.metrics.alive))
-	mux.HandleFunc("GET /healthz", answer(s.metrics.alive))
-	mux.HandleFunc("GET /readyz", answer(s.ready))
-	mux.Handle("/", guarded(s.client, s.open()))
-	return mux
+func (s *shell) site() *serve.Site {
+	return &serve.Site{Part: "scheduler", Client: s.client, Listen: s.o.Listen, Listener: s.o.Listener,
+		Alive: s.metrics.alive, Ready: s.ready, Pages: s.open()}
 }
 
 // open is what needs a right of its own by its path, without the guard.
 func (s *shell) open() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /configz", s.configz)
+	mux := serve.Pages(s.metrics.registry, s.o.Effective, "leader_election_")
 	mux.HandleFunc("GET /debug/queue", s.debugQueue)
 	mux.HandleFunc("GET /debug/pods/{namespace}/{name}", s.debugPod)
 	if s.o.Profiling {
@@ -81,16 +41,6 @@ func (s *shell) open() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return mux
-}
-
-func answer(check func() error) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		if err := check(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		_, _ = w.Write([]byte("ok"))
-	}
 }
 
 func (m *metrics) alive() error {

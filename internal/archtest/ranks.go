@@ -52,14 +52,15 @@ var ranks = map[string]int{
 // sideways lists imports inside one rank between different rooms, with the
 // reason that DESIGN.md or ARCHITECTURE.md gives.
 var sideways = map[[2]string]string{
-	{"engine/decision", "engine/model"}:    "records speak of pods and nodes",
-	{"engine/placement", "engine/cluster"}: "rules judge what is where",
-	{"engine/queue", "engine/placement"}:   "which changes undo a rule's verdict",
-	{"internal/config", "internal/intake"}: "addedAffinity and default constraints are compiled as a pod's",
-	{"internal/intake", "api"}:             "Holds are compiled as all other objects are",
-	{"actuate", "explain"}:                 "the event's text is an explanation",
-	{"conformance", "explain"}:             "messages are compared, too",
-	{"drain", "sim"}:                       "tests compare what is foretold with what then happens in simulated clusters",
+	{"engine/decision", "engine/model"}:      "records speak of pods and nodes",
+	{"engine/placement", "engine/cluster"}:   "rules judge what is where",
+	{"engine/queue", "engine/placement"}:     "which changes undo a rule's verdict",
+	{"internal/config", "internal/intake"}:   "addedAffinity and default constraints are compiled as a pod's",
+	{"internal/metrics", "internal/journal"}: "displacements are counted by their records",
+	{"internal/intake", "api"}:               "Holds are compiled as all other objects are",
+	{"actuate", "explain"}:                   "the event's text is an explanation",
+	{"conformance", "explain"}:               "messages are compared, too",
+	{"drain", "sim"}:                         "tests compare what is foretold with what then happens in simulated clusters",
 }
 
 // roomOf is the room of a package given by its path below the module, "" when

@@ -1,4 +1,4 @@
-package scheduler
+package serve
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 // flood of strangers costs the API server little.
 const maxReviews = 4
 
-// certificate is one made for this process, as kube-scheduler makes one when it
-// is given none: whoever scrapes it trusts the token check, not the name.
+// certificate is one made for this process, as the stock components make one when they
+// are given none: whoever scrapes it trusts the token check, not the name.
 func certificate(listen string) (*tls.Config, error) {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -38,7 +38,7 @@ func certificate(listen string) (*tls.Config, error) {
 }
 
 // guarded lets through whom the API server knows by a bearer token and allows to
-// get the path, as kube-scheduler does.
+// get the path, as the stock components do.
 func guarded(client kubernetes.Interface, next http.Handler) http.Handler {
 	slots := make(chan struct{}, maxReviews)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,38 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+// Pages are /metrics and /configz, to which others can be added. Of the metrics that libraries of Kubernetes
+// keep for the whole process, those are shown whose names begin with one of the given words.
+func Pages(metrics prometheus.Gatherer, config any, libraries ...string) *http.ServeMux {
+	mux := http.NewServeMux()
+	all := prometheus.Gatherers{metrics, prometheus.GathererFunc(beginning(legacyregistry.DefaultGatherer.Gather, libraries))}
+	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /configz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(config)
+	})
+	return mux
+}
+
+// beginning gathers those metrics whose names begin with one of the given words.
+func beginning[F interface{ GetName() string }](gather func() ([]F, error), words []string) func() ([]F, error) {
+	return func() ([]F, error) {
+		if len(words) == 0 {
+			return nil, nil
+		}
+		all, err := gather()
+		return slices.DeleteFunc(all, func(f F) bool {
+			return !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(f.GetName(), w) })
+		}), err
+	}
+}

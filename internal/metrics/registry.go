@@ -1,0 +1,52 @@
+package metrics
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// NewRegistry is a registry that tells about the process: its build, its memory, its goroutines.
+func NewRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// Register has metrics shown. The registry may be nil: then they only count. An error means that another metric has
+// the name of one.
+func Register(into prometheus.Registerer, metrics ...prometheus.Collector) error {
+	if into == nil {
+		return nil
+	}
+	for _, m := range metrics {
+		if err := into.Register(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildInfo says which build this is, with the labels of kubernetes_build_info.
+func buildInfo() prometheus.Collector {
+	labels := prometheus.Labels{"git_version": "", "git_commit": "", "git_tree_state": "", "build_date": "",
+		"go_version": runtime.Version(), "compiler": runtime.Compiler, "platform": runtime.GOOS + "/" + runtime.GOARCH}
+	if b, ok := debug.ReadBuildInfo(); ok {
+		labels["git_version"] = b.Main.Version
+		for _, s := range b.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				labels["git_commit"] = s.Value
+			case "vcs.time":
+				labels["build_date"] = s.Value
+			case "vcs.modified":
+				labels["git_tree_state"] = map[string]string{"true": "dirty", "false": "clean"}[s.Value]
+			}
+		}
+	}
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_build_info", Help: "1, with the build as labels.", ConstLabels: labels})
+	g.Set(1)
+	return g
+}
