@@ -58,8 +58,8 @@ func Run(ctx context.Context, client kubernetes.Interface, others Scales, factor
 	d := &disruption{client: client, now: time.Now, compiled: newCompiled(), pods: pods.Lister(), budgets: budgets.Lister(),
 		scales: newScales(factory, others), events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 		told: map[types.UID]string{}}
-	d.count = loop.New("Counting a disruption budget", log, d.keep)
-	d.marks = loop.New("Taking back a DisruptionTarget condition", log, d.unmark)
+	d.count = loop.New("disruption", "Counting a disruption budget", log, d.keep)
+	d.marks = loop.New("stale_pod_disruption", "Taking back a DisruptionTarget condition", log, d.unmark)
 	if err := loop.Watch(budgets.Informer(), d.budgetChanged); err != nil {
 		return err
 	}

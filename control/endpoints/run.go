@@ -79,8 +79,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	e.reconciler = endpointslice.NewReconciler(client, e.nodes, perSlice, e.tracker, e.zones,
 		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "endpoint-slice-controller"}), manager,
 		endpointslice.WithPreferSameTrafficDistributionEnabled(true))
-	e.loop = loop.New("Writing the endpoints", log, e.sync)
-	zones := loop.New("Counting the zones' processors", log, e.weighZones)
+	e.loop = loop.New("endpoint_slice", "Writing the endpoints", log, e.sync)
+	zones := loop.New("endpoint_slice_topology", "Counting the zones' processors", log, e.weighZones)
 	for _, err := range []error{
 		loop.Watch(core.Services().Informer(), e.serviceChanged),
 		loop.Watch(core.Pods().Informer(), e.podChanged),

@@ -45,7 +45,7 @@ func newBin(t *testing.T, things ...*metav1.PartialObjectMetadata) *bin {
 	b.collector = &collector{metadata: b.client, events: b.events, graph: newGraph(), absent: lru.New(9), told: lru.New(9), log: klog.Background(),
 		kinds: map[schema.GroupKind]kind{configMaps.kind: configMaps,
 			{Kind: "Node"}: {schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}
-	b.loop = loop.New("Testing", klog.Background(), b.sync)
+	b.loop = loop.New("testing", "Testing", klog.Background(), b.sync)
 	b.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		switch a := a.(type) {
 		case clienttesting.DeleteActionImpl:

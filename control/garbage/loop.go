@@ -61,7 +61,7 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 			{Group: "apps", Version: "v1", Resource: "replicasets"}: factory.Apps().V1().ReplicaSets().Informer(),
 		},
 	}
-	l.loop = loop.New("Looking at the object's owners", log, l.sync)
+	l.loop = loop.New("garbage_collector_attempt_to_delete", "Looking at the object's owners", log, l.sync)
 	factory.Start(ctx.Done())
 	for l.follow(ctx) != nil { // the API server may not be up yet
 		select {

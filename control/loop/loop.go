@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,10 +25,22 @@ type Loop[K comparable] struct {
 // and after a growing pause if there was an error.
 type Step[K comparable] func(ctx context.Context, key K) (again time.Duration, err error)
 
-// New makes a loop. What says in the log what failed, as in "Binding the claim".
-func New[K comparable](what string, log klog.Logger, step Step[K]) *Loop[K] {
-	return &Loop[K]{queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[K]()), what: what, log: log, step: step}
+// New makes a loop. Queue is its name in metrics, upstream's where there is the same; what says in the log what failed,
+// as in "Binding the claim".
+func New[K comparable](queue, what string, log klog.Logger, step Step[K]) *Loop[K] {
+	if !measured.Load() {
+		queue = ""
+	}
+	limits := workqueue.DefaultTypedControllerRateLimiter[K]()
+	return &Loop[K]{queue: workqueue.NewTypedRateLimitingQueueWithConfig(limits, workqueue.TypedRateLimitingQueueConfig[K]{Name: queue}), what: what, log: log, step: step}
 }
+
+// measured says whether queues have metrics.
+var measured atomic.Bool
+
+// Measure has the queues of loops that are made from now on keep client-go's metrics of work queues. Each costs a goroutine that
+// outlives its queue by half a second, so whoever shows no metrics does without.
+func Measure() { measured.Store(true) }
 
 // Add has a key brought up to date.
 func (l *Loop[K]) Add(key K) { l.queue.Add(key) }

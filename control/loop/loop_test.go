@@ -18,7 +18,7 @@ func TestErrorsComeAgainLaterAndLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := time.Now()
 		var at []time.Duration
-		l := New("Trying", klog.Background(), func(context.Context, string) (time.Duration, error) {
+		l := New("trying", "Trying", klog.Background(), func(context.Context, string) (time.Duration, error) {
 			at = append(at, time.Since(started))
 			if len(at) < 4 {
 				return 0, errors.New("no")

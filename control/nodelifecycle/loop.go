@@ -70,8 +70,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 		steps:  loop.NewStepper[nodehealth.Event](), log: log, orders: map[key]nodehealth.Effect{},
 	}
-	h.writes = loop.New("Writing the node", log, h.write)
-	h.unfit = loop.New("Marking the pod not ready", log, h.unready)
+	h.writes = loop.New("node_lifecycle_controller", "Writing the node", log, h.write)
+	h.unfit = loop.New("node_lifecycle_controller_pods", "Marking the pod not ready", log, h.unready)
 	if err := pods.Informer().AddIndexers(cache.Indexers{byNode: nodeOf}); err != nil {
 		return err
 	}

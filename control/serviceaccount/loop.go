@@ -44,7 +44,7 @@ type furnisher struct {
 // nil to publish none. It returns an error only if it could not start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, rootCA []byte, log klog.Logger) error {
 	l := &furnisher{client: client, rootCA: string(rootCA), log: log}
-	l.queue = loop.New("Furnishing the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, l.sync(ctx, name) })
+	l.queue = loop.New("serviceaccount", "Furnishing the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, l.sync(ctx, name) })
 	namespaces := factory.Core().V1().Namespaces()
 	accounts := only(accountName, client, coreinformers.NewFilteredServiceAccountInformer)
 	maps := only(ConfigMapName, client, coreinformers.NewFilteredConfigMapInformer)

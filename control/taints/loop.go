@@ -64,7 +64,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component}),
 		steps:  loop.NewStepper[taints.Event](),
 	}
-	e.work = loop.New("Evicting the pod", log, e.evict)
+	e.work = loop.New("noexec_taint_pod", "Evicting the pod", log, e.evict)
 	if err := e.watch(pods.Informer(), nodes.Informer()); err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		volumeIndex: volumes.Informer().GetIndexer(), claimIndex: claims.Informer().GetIndexer(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 	}
-	l.queue = loop.New("Binding volumes", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
+	l.queue = loop.New("volumes", "Binding volumes", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
 	if err := l.watch(volumes.Informer(), claims.Informer(), classes.Informer()); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func Run(ctx context.Context, client kubernetes.Interface, root string, log klog
 	l := &provisioner{client: client, storage: storage, log: log,
 		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Name})}
-	l.queue = loop.New("Making or deleting the volume", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
+	l.queue = loop.New("directory_provisioner", "Making or deleting the volume", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
 	if err := l.watch(volumes.Informer(), claims.Informer()); err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	defer stop()
 	crons, jobs := factory.Batch().V1().CronJobs(), factory.Batch().V1().Jobs().Informer()
 	s := &shell{client: client, lister: crons.Lister(), jobs: jobs, told: shared.NewOnce(), events: events, made: map[types.UID]made{}}
-	s.loop = loop.New("Making the CronJob's Jobs", log, s.sync)
+	s.loop = loop.New("cronjob", "Making the CronJob's Jobs", log, s.sync)
 	if err := shared.IndexByController(jobs); err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		client: client, lister: sets.Lister(), nodes: nodes.Lister(), pods: pods, history: revisions, avoid: avoid, events: events,
 		deaths: shared.NewDeaths(), told: shared.NewOnce(), intake: intake.New(), compiled: map[string]compiledNode{},
 	}
-	s.loop = loop.New("Keeping the DaemonSet", log, s.sync)
+	s.loop = loop.New("daemonset", "Keeping the DaemonSet", log, s.sync)
 	if err := s.watch(sets.Informer(), nodes.Informer()); err != nil {
 		return err
 	}

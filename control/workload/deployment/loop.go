@@ -52,7 +52,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		client: client, events: events, wrote: newWrote(), lister: deployments.Lister(),
 		sets: factory.Apps().V1().ReplicaSets().Informer(), pods: factory.Core().V1().Pods().Informer(),
 	}
-	s.loop = loop.New("Taking the Deployment further", log, s.sync)
+	s.loop = loop.New("deployment", "Taking the Deployment further", log, s.sync)
 	if err := s.watch(deployments.Informer()); err != nil {
 		return err
 	}

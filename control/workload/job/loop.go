@@ -58,8 +58,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	}
 	jobs := factory.Batch().V1().Jobs()
 	s := &shell{client: client, lister: jobs.Lister(), pods: pods, cache: factory.Core().V1().Pods().Informer(), avoid: avoid, events: events, told: shared.NewOnce(), free: newFree()}
-	s.loop = loop.New("Running the Job", log, s.sync)
-	s.strays = loop.New("Releasing a pod of a Job that is gone", log, s.release)
+	s.loop = loop.New("job", "Running the Job", log, s.sync)
+	s.strays = loop.New("job_orphan_pod", "Releasing a pod of a Job that is gone", log, s.release)
 	if err := s.watch(jobs.Informer()); err != nil {
 		return err
 	}

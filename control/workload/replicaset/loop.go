@@ -3,6 +3,7 @@ package replicaset
 import (
 	"context"
 	"sync"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -58,7 +59,7 @@ func run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return err
 	}
 	s := &shell{lens: through, pods: pods, avoid: avoid, events: events, held: map[types.UID]time.Time{}}
-	s.loop = loop.New("Keeping the "+through.kind.Kind, log, s.sync)
+	s.loop = loop.New(strings.ToLower(through.kind.Kind), "Keeping the "+through.kind.Kind, log, s.sync)
 	if err := s.watch(); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	sets, claims := factory.Apps().V1().StatefulSets(), factory.Core().V1().PersistentVolumeClaims()
 	s := &shell{client: client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoid: avoid, events: events,
 		deaths: shared.NewDeaths(), told: shared.NewOnce()}
-	s.loop = loop.New("Keeping the StatefulSet", log, s.sync)
+	s.loop = loop.New("statefulset", "Keeping the StatefulSet", log, s.sync)
 	claimsSynced := claims.Informer().HasSynced
 	if err := s.watch(sets.Informer()); err != nil {
 		return err
