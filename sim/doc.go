@@ -12,7 +12,7 @@
 //	  taints       NoExecute taints drive pods out         engine/taints
 //	  nodelife     lost nodes, taints of conditions        engine/nodehealth
 //	  podgc        pods that nobody else deletes          engine/podgc
-//	  workloads    ReplicaSets, StatefulSets, DaemonSets   engine/workload
+//	  workloads    Deployments to DaemonSets               engine/workload
 //	  records      missing records, Holds of type Avoid    engine/displace
 //	  owners       pods in place of those that leave, of owners that are only named
 //	  volumes      claims whose volume was chosen get bound

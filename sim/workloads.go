@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// workloads is the actor that keeps ReplicaSets, StatefulSets and DaemonSets, on the machines of
-// production. Statuses of workloads are not written.
+// workloads is the actor that keeps Deployments, ReplicaSets, StatefulSets and DaemonSets, on the
+// machines of production. Of their statuses only that of a Deployment's ReplicaSet is written.
 type workloads struct {
 	*client
 	loop    *loop                                // by kind and key
@@ -28,13 +28,13 @@ type workloads struct {
 }
 
 func newWorkloads(w *World) *workloads {
-	o := &workloads{client: w.newClient("workload", store.Nodes, store.Holds, store.ReplicaSets, store.StatefulSets, store.DaemonSets, store.Pods), numbers: map[string]int{}}
+	o := &workloads{client: w.newClient("workload", store.Nodes, store.Holds, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets, store.Pods), numbers: map[string]int{}}
 	o.loop = newLoop(o.client, o.sync)
 	o.end = o.loop.forget
 	o.begin = func() {
 		o.of, o.made = map[string]map[string]*corev1.Pod{}, map[string]map[string]bool{}
 		o.deaths, o.lifted = map[string]map[string]workload.Death{}, map[string]time.Time{}
-		for _, k := range []store.Kind{store.Pods, store.ReplicaSets, store.StatefulSets, store.DaemonSets} {
+		for _, k := range []store.Kind{store.Pods, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets} {
 			for _, key := range sortedKeys(o.known[k]) {
 				o.look(k, nil, o.known[k][key])
 			}
@@ -63,6 +63,11 @@ func (o *workloads) look(k store.Kind, old, now store.Object) {
 		o.ownPod(p, now == nil)
 	case store.ReplicaSets:
 		o.loop.add("ReplicaSet "+keyOf(about), 0)
+		if c := metav1.GetControllerOfNoCopy(about); c != nil {
+			o.loop.add("Deployment "+store.Key(about.GetNamespace(), c.Name), 0)
+		}
+	case store.Deployments:
+		o.loop.add("Deployment "+keyOf(about), 0)
 	case store.DaemonSets:
 		o.loop.add("DaemonSet "+keyOf(about), 0)
 	case store.StatefulSets:
@@ -103,6 +108,11 @@ func (o *workloads) sync(key string, done func(time.Duration, error)) {
 			o.replicaSet(rs, done)
 			return
 		}
+	case "Deployment":
+		if d, ok := o.known[store.Deployments][name].(*appsv1.Deployment); ok {
+			o.deployment(d, done)
+			return
+		}
 	case "StatefulSet":
 		if set, ok := o.known[store.StatefulSets][name].(*appsv1.StatefulSet); ok && len(o.made[string(set.UID)]) == 0 {
 			o.statefulSet(set, done)
@@ -136,7 +146,18 @@ func (o *workloads) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, e
 	for _, i := range plan.Delete {
 		o.delete(keys[i], pods[i].UID)
 	}
+	if metav1.GetControllerOfNoCopy(rs) != nil {
+		o.setStatus(rs, &plan.Status)
+	}
 	done(o.until(plan.Wake), nil)
+}
+
+// imageOf is what templates differ in.
+func imageOf(s *corev1.PodSpec) string {
+	if len(s.Containers) == 0 {
+		return ""
+	}
+	return s.Containers[0].Image
 }
 
 // until is how long it is until a time; 0 for none.

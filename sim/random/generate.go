@@ -92,6 +92,8 @@ func (g *generator) workload(at string) {
 	switch g.r.Intn(8) {
 	case 0, 1:
 		what = "daemonset d0"
+	case 3:
+		what = fmt.Sprintf("deployment e%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
 	case 2:
 		what = fmt.Sprintf("statefulset s%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(3))
 	}

@@ -87,7 +87,12 @@ func (g *generator) toNode(at string) {
 func (g *generator) toPod(at string) {
 	switch g.r.Intn(7) {
 	case 5:
-		g.add(at, "scale w%d %d", g.r.Intn(2), g.r.Intn(6))
+		switch what := g.r.Intn(3); what {
+		case 0:
+			g.add(at, "image e%d v%d", g.r.Intn(2), g.r.Intn(4))
+		default:
+			g.add(at, "scale %s%d %d", g.pick("w", "e"), g.r.Intn(2), g.r.Intn(6))
+		}
 	case 6:
 		g.workload(at)
 	case 0:

@@ -22,11 +22,11 @@ func uid(s string) types.UID { return types.UID(s) }
 // objectKinds are the kinds that lines name.
 var objectKinds = map[string]store.Kind{"node": store.Nodes, "pod": store.Pods, "budget": store.Budgets, "priorityclass": store.PriorityClasses,
 	"namespace": store.Namespaces, "service": store.Services, "class": store.StorageClasses, "volume": store.Volumes, "claim": store.Claims,
-	"replicaset": store.ReplicaSets, "statefulset": store.StatefulSets, "daemonset": store.DaemonSets}
+	"deployment": store.Deployments, "replicaset": store.ReplicaSets, "statefulset": store.StatefulSets, "daemonset": store.DaemonSets}
 
 // spaced says whether objects of the kind have a namespace.
 func spaced(k store.Kind) bool {
-	return k == store.Pods || k == store.Budgets || k == store.Services || k == store.Claims || k == store.ReplicaSets || k == store.StatefulSets || k == store.DaemonSets
+	return k == store.Pods || k == store.Budgets || k == store.Services || k == store.Claims || k == store.Deployments || k == store.ReplicaSets || k == store.StatefulSets || k == store.DaemonSets
 }
 
 // key is an object's name with its namespace, default when none is given.

@@ -21,10 +21,12 @@ func init() {
 	verbs = map[string]verb{
 		"node":          {"node NAME [cpu=4] [memory=8Gi] [pods=110] [storage=..] [res=nvidia.com/gpu=8] [labels=a=b,..] [taints=k=v:NoSchedule,..] [unschedulable]", readNode},
 		"pod":           {"pod NAME [cpu=] [memory=] [priority=] [labels=] ... (docs/simulate.md has all)", readPod},
+		"deployment":    {"deployment NAME replicas=N [what a pod's line says]", readDeployment},
+		"image":         {"image DEPLOYMENT NAME (rolls it out)", readImage},
 		"replicaset":    {"replicaset NAME replicas=N [what a pod's line says]", readReplicaSet},
 		"statefulset":   {"statefulset NAME replicas=N [parallel] [what a pod's line says]", readStatefulSet},
 		"daemonset":     {"daemonset NAME [what a pod's line says]", readDaemonSet},
-		"scale":         {"scale REPLICASET N", readScale},
+		"scale":         {"scale DEPLOYMENT|REPLICASET N", readScale},
 		"budget":        {"budget NAME match=a=b minAvailable=N|P% or maxUnavailable=N|P% [always] [ns=]", readBudget},
 		"priorityclass": {"priorityclass NAME value=N [never] [default]", readPriorityClass},
 		"namespace":     {"namespace NAME [labels=a=b]", readNamespace},

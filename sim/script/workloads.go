@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -54,8 +55,36 @@ func readDaemonSet(p *parser, w *words) error {
 	})
 }
 
+func readDeployment(p *parser, w *words) error {
+	return p.named(w, "deployment", append([]string{"replicas="}, podWords...), func(name string, o *options) store.Object {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+		n := int32(o.number("replicas", 1, 0, 100_000))
+		d.Spec.Replicas = &n
+		d.Spec.Template, d.Spec.Selector = template(name, o)
+		return d
+	})
+}
+
+func readImage(p *parser, w *words) error {
+	name, err := w.name("the deployment")
+	if err != nil {
+		return err
+	}
+	image, err := w.name("the image")
+	p.then(func(r *run) error {
+		return r.change(store.Deployments, key(store.Deployments, name), "gets the image "+image, func(o store.Object) {
+			if d, ok := o.(*appsv1.Deployment); ok {
+				d.Spec.Template.Spec.Containers = slices.Clone(d.Spec.Template.Spec.Containers)
+				d.Spec.Template.Spec.Containers[0].Image = image
+				d.Generation++
+			}
+		})
+	})
+	return err
+}
+
 func readScale(p *parser, w *words) error {
-	name, err := w.name("the replica set")
+	name, err := w.name("the workload")
 	if err != nil {
 		return err
 	}
@@ -65,11 +94,18 @@ func readScale(p *parser, w *words) error {
 		return fmt.Errorf("%q: want how many replicas", word)
 	}
 	p.then(func(r *run) error {
-		return r.change(store.ReplicaSets, key(store.ReplicaSets, name), "is scaled to "+word, func(o store.Object) {
-			if rs, ok := o.(*appsv1.ReplicaSet); ok {
-				replicas := int32(n)
-				rs.Spec.Replicas = &replicas
-				rs.Generation++
+		replicas, k := int32(n), store.ReplicaSets
+		if _, there := r.w.API().Get(store.Deployments, key(store.Deployments, name)); there {
+			k = store.Deployments
+		}
+		return r.change(k, key(k, name), "is scaled to "+word, func(o store.Object) {
+			switch o := o.(type) {
+			case *appsv1.ReplicaSet:
+				o.Spec.Replicas = &replicas
+				o.Generation++
+			case *appsv1.Deployment:
+				o.Spec.Replicas = &replicas
+				o.Generation++
 			}
 		})
 	})
