@@ -18,7 +18,9 @@ func (w *world) carry(e scheduling.Effect) {
 	case scheduling.Bind:
 		w.change(e.Pod.UID, func(p *model.Pod) { p.NodeName, p.Nominated, p.Unscheduled = e.Node, "", "" })
 	case scheduling.Reject:
-		w.change(e.Pod.UID, func(p *model.Pod) { p.Unscheduled = "Unschedulable" })
+		if p := w.view.Pod(e.Pod.UID); p != nil && p.Unscheduled != "Unschedulable" {
+			w.change(p.UID, func(p *model.Pod) { p.Unscheduled = "Unschedulable" })
+		}
 	case scheduling.Hold:
 		w.change(e.Pod.UID, func(p *model.Pod) { p.Unscheduled = "SchedulingGated" })
 	case scheduling.Look:
@@ -26,7 +28,9 @@ func (w *world) carry(e scheduling.Effect) {
 	case scheduling.Preempt:
 		w.makeRoom(e)
 	case scheduling.Unnominate:
-		w.change(e.Pod.UID, func(p *model.Pod) { p.Nominated = "" })
+		if p := w.view.Pod(e.Pod.UID); p != nil && p.Nominated != "" {
+			w.change(p.UID, func(p *model.Pod) { p.Nominated = "" })
+		}
 	case scheduling.Prepare:
 		w.prepare(e)
 	case scheduling.Missed:
@@ -37,10 +41,13 @@ func (w *world) carry(e scheduling.Effect) {
 
 // makeRoom nominates a pod and has its victims leave.
 func (w *world) makeRoom(e scheduling.Preempt) {
-	if w.view.Pod(e.Pod.UID) == nil {
+	p := w.view.Pod(e.Pod.UID)
+	if p == nil {
 		return
 	}
-	w.change(e.Pod.UID, func(p *model.Pod) { p.Nominated = e.Plan.Node })
+	if p.Nominated != e.Plan.Node {
+		w.change(p.UID, func(p *model.Pod) { p.Nominated = e.Plan.Node })
+	}
 	for i := range e.Plan.Debits {
 		d := &e.Plan.Debits[i]
 		b := w.budgets[d.Budget.Namespace][d.Budget.Name]

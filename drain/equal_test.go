@@ -1,6 +1,7 @@
 package drain_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand"
 	"net/http"
@@ -42,13 +43,17 @@ func TestForetoldEqualsDoneSoak(t *testing.T) {
 			n, deadline = 1000, time.Time{}
 		}
 	}
-	var done, pods, failures int
+	var done, pods, failures, circles int
 	count := map[drain.Outcome]int{}
 	for i := range n {
 		if failures >= 50 || !deadline.IsZero() && time.Now().After(deadline) {
 			break
 		}
 		foretold, is, err := twice(first + i)
+		if errors.Is(err, drain.ErrCircles) {
+			circles++
+			continue
+		}
 		if err == nil {
 			err = differ(foretold, is)
 		}
@@ -63,8 +68,8 @@ func TestForetoldEqualsDoneSoak(t *testing.T) {
 			count[is.Pods[j].Outcome]++
 		}
 	}
-	fmt.Printf("soak: drains of %d random clusters were as foretold, %d were not; of %d pods %d moved, %d were pending, %d held\n",
-		done, failures, pods, count[drain.Moves], count[drain.Pends], count[drain.Held])
+	fmt.Printf("soak: drains of %d random clusters were as foretold, %d were not, in %d the scheduler goes round in circles; of %d pods %d moved, %d were pending, %d held\n",
+		done, failures, circles, pods, count[drain.Moves], count[drain.Pends], count[drain.Held])
 }
 
 func number(t *testing.T, name string, otherwise int64) int64 {

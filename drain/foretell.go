@@ -1,6 +1,8 @@
 package drain
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
@@ -45,7 +47,9 @@ func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
 	cfg := c.configured()
 	w := newWorld(c.Now, cfg, c.Objects, c.Scale)
 	gets := w.getsReady()
-	w.rest()
+	if w.rest(); w.stuck {
+		return nil, w.circles()
+	}
 	if err := o.Check(w.view, nodes); err != nil {
 		return nil, err
 	}
@@ -76,6 +80,9 @@ func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
 		}
 		w.now = wake
 	}
+	if w.stuck {
+		return nil, w.circles()
+	}
 	r := m.Result(w.view)
 	r.Explain(w.view, &c.Scheduler)
 	for _, p := range w.preempt {
@@ -85,6 +92,19 @@ func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
 		r.Pods[i].Replacement = "" // it will have another name
 	}
 	return r, nil
+}
+
+// ErrCircles is why a drain cannot be foretold in which the scheduler never comes to rest.
+var ErrCircles = errors.New("the scheduler goes round in circles, whatever is drained when")
+
+// circles names the last pod that was preempted.
+func (w *world) circles() error {
+	if len(w.preempt) == 0 {
+		return ErrCircles
+	}
+	last := w.preempt[len(w.preempt)-1]
+	owner := last.Pod.Owner.Kind + " " + last.Pod.Owner.Name
+	return fmt.Errorf("%w: %s preempts pods of %s on %s, and their replacements come back there", ErrCircles, last.By.Key(), owner, last.Pod.NodeName)
 }
 
 // getsReady says of which pods it is assumed that they get Ready: of those that the copy

@@ -37,6 +37,9 @@ type Preempted struct{ Pod, By *model.Pod }
 // tick is what things take. What happens later is queued later.
 const tick = time.Second
 
+// step is what a step of the scheduler takes.
+const step = time.Millisecond
+
 func newWorld(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *world {
 	w := &world{now: now, machine: scheduling.New(cfg), scale: scale, more: map[string]int32{}, budgets: map[string]map[string]*model.Budget{}}
 	w.view = NewView(w.machine.State())
@@ -107,15 +110,24 @@ func (w *world) cordon(nodes []string) {
 	w.rest()
 }
 
-// mostSteps is how many steps the machine may need to come to rest.
-const mostSteps = 1_000_000
+// How many steps the machine may need to come to rest, and how many pods may be replaced
+// meanwhile for each that there is, before it is said to go round in circles.
+const (
+	mostSteps    = 100_000
+	replacements = 2
+)
 
 // rest lets the scheduler decide about everything, and whoever has to make room for a
 // nominated pod leave.
 func (w *world) rest() {
+	most := w.serial + 100 + replacements*len(w.view.pods)
 	for range mostSteps {
+		if w.serial > most {
+			break
+		}
 		events := w.events
 		w.events = nil
+		w.now = w.now.Add(step)
 		effects, wake := w.machine.Step(w.now, events, 64)
 		for _, e := range slices.Clone(effects) {
 			w.carry(e)
