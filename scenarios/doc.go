@@ -2,6 +2,10 @@
 // what happens to it, what is expected, and the recorded timeline. sim/script says how
 // they are written.
 //
+// What features.md lists of evictions, budgets, taints, lost nodes and pod GC is named in
+// their first lines; rows_test.go looks that no row is missing. All but those that are about
+// exact times are played again with actors restarted and watches that lag.
+//
 //	go test ./scenarios            plays them all
 //	go test ./scenarios -rewrite   records their timelines anew; the diff is the review
 package scenarios

@@ -1,0 +1,59 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// rows are the rows of features.md that scenarios tell, by section. Left out are those that are
+// about what is not simulated: EndpointSlices, devices, and what later versions of Kubernetes are to have.
+var rows = map[string][]string{
+	"1.4": {`"not-ready"`, `"unreachable"`, `"memory-pressure, disk-pressure, pid-pressure"`, `"network-unavailable"`, `"unschedulable"`, `"out-of-service"`,
+		`"node.cloudprovider.kubernetes.io/uninitialized, .../shutdown"`, `"descheduler- or autoscaler-owned"`, `"registerWithTaints"`, `"heartbeats"`,
+		`"node-monitor-grace-period"`, `"zone state"`, `"NoExecute taint rate"`, `"pods on not-ready nodes"`, `"default tolerations"`,
+		`"memory-pressure toleration"`, `"matching"`, `"taint eviction"`, `"deletion"`},
+	"1.5.1": {`"pod Succeeded, Failed, Pending, or already terminating"`, `"no PDB matches"`, `"more than one PDB matches"`, `"unready pod, policy AlwaysAllow"`,
+		`"unready pod, IfHealthyBudget"`, `"observedGeneration < generation"`, `"disruptionsAllowed < 0"`, `"disruptedPods > 2000"`, `"disruptionsAllowed = 0"`,
+		`"allowed"`, `"then"`, `"dryRun"`, `"name mismatch; missing"`},
+	"1.5.2": {`"expectedPods"`, `"desiredHealthy"`, `"currentHealthy"`, `"disruptionsAllowed"`, `"disruptedPods"`, `"failure"`, `"selector"`,
+		`"stale DisruptionTarget"`, `"unhealthyPodEvictionPolicy"`},
+	"1.6": {`"pod GC"`, `"deletion"`, `"kubelet sequence"`, `"eviction override"`, `"controller scale-down order"`},
+	// Issues of kubernetes/kubernetes.
+	"#": {"51835", "54368", "54525", "72320", "74947", "80389", "90794", "91492", "94245", "101674", "102993", "108982", "113891", "117065"},
+}
+
+// TestEveryRowIsTold: each row is named at the top of a scenario.
+func TestEveryRowIsTold(t *testing.T) {
+	files, err := filepath.Glob("*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tops []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var top []string
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "#") {
+				break
+			}
+			top = append(top, strings.TrimSpace(strings.TrimPrefix(line, "#")))
+		}
+		tops = append(tops, "#"+strings.Join(top, " "))
+	}
+	for section, names := range rows {
+		for _, name := range names {
+			found := false
+			for _, top := range tops {
+				found = found || strings.Contains(top, section) && strings.Contains(top, name)
+			}
+			if !found {
+				t.Errorf("no scenario's first lines name %s %s", section, name)
+			}
+		}
+	}
+}
