@@ -12,32 +12,39 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// ownedPod is a pod of a ReplicaSet that is not there: owners are known by uid.
-func ownedPod(name, owner, cpu string) string {
+// owner makes an owner that no loop makes pods for, and returns its uid: pods of an owner
+// that is not there are garbage.
+func owner(c *cluster, name string) string {
+	c.must("create", "configmap", name)
+	return c.must("get", "configmap", name, "-o", "jsonpath={.metadata.uid}")
+}
+
+// ownedPod is a pod of an owner.
+func ownedPod(name, owner, uid, cpu string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
 kind: Pod
 metadata:
   name: %s
-  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: %s, uid: %s, controller: true}]
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: %s, uid: %s, controller: true}]
 spec:
   containers: [{name: c, image: "app:1", resources: {requests: {cpu: %q}}}]
----`, name, owner, owner, cpu)
+---`, name, owner, uid, cpu)
 }
 
-func hold(t model.HoldType, owner, node, until, more string) (name, manifest string) {
-	name = berth.HoldName(owner, node, t)
+func hold(t model.HoldType, owner, uid, node, until, more string) (name, manifest string) {
+	name = berth.HoldName(uid, node, t)
 	return name, fmt.Sprintf(`
 apiVersion: berth.dev/v1alpha1
 kind: Hold
 metadata: {name: %s}
 spec:
   type: %s
-  owner: {apiVersion: apps/v1, kind: ReplicaSet, name: %s, uid: %s}
+  owner: {apiVersion: v1, kind: ConfigMap, name: %s, uid: %s}
   node: %s
   cause: Pressure
   until: %s%s
----`, name, t, owner, owner, node, until, more)
+---`, name, t, owner, uid, node, until, more)
 }
 
 // TestHoldsAreHonoured: a hold keeps an owner's pods off a node until it is deleted or
@@ -70,29 +77,30 @@ func TestHoldsAreHonoured(t *testing.T) {
 			return fmt.Errorf("pod %s does not wait for %q: %+v", name, why, p.Status)
 		})
 	}
-	name, avoid := hold(model.Avoid, "web", node, far, "")
+	web, db, job, big, other := owner(c, "web"), owner(c, "db"), owner(c, "job"), owner(c, "big"), owner(c, "other")
+	name, avoid := hold(model.Avoid, "web", web, node, far, "")
 	c.must("apply", "-f", c.write("avoid.yaml", avoid))
 	has(t, c.must("get", "holds"), "Avoid", node, "web", "Pressure")
 	time.Sleep(time.Second) // the scheduler's watch is its own
-	c.must("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", "100m")+ownedPod("db-1", "db", "100m")))
+	c.must("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", web, "100m")+ownedPod("db-1", "db", db, "100m")))
 	bound("db-1")
 	waits("web-1", "node(s) were held off after pods of the same owner had to leave")
 	has(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "had to leave for Pressure", "end the hold avoid-")
 	c.must("delete", "hold", name)
 	bound("web-1")
 
-	_, soon := hold(model.Avoid, "job", node, time.Now().Add(4*time.Second).UTC().Format(time.RFC3339), "")
+	_, soon := hold(model.Avoid, "job", job, node, time.Now().Add(4*time.Second).UTC().Format(time.RFC3339), "")
 	c.must("apply", "-f", c.write("soon.yaml", soon))
 	time.Sleep(time.Second)
-	c.must("apply", "-f", c.write("job.yaml", ownedPod("job-1", "job", "100m")))
+	c.must("apply", "-f", c.write("job.yaml", ownedPod("job-1", "job", job, "100m")))
 	bound("job-1") // by time alone
 
-	_, reserve := hold(model.Reserve, "big", node, far, "\n  victim: {uid: gone, requests: {cpu: \"7\"}}")
+	_, reserve := hold(model.Reserve, "big", big, node, far, "\n  victim: {uid: gone, requests: {cpu: \"7\"}}")
 	c.must("apply", "-f", c.write("reserve.yaml", reserve))
 	time.Sleep(time.Second)
-	c.must("apply", "-f", c.write("stranger.yaml", ownedPod("stranger", "other", "2")))
+	c.must("apply", "-f", c.write("stranger.yaml", ownedPod("stranger", "other", other, "2")))
 	waits("stranger", "Insufficient cpu")
-	c.must("apply", "-f", c.write("big.yaml", ownedPod("big-1", "big", "7")))
+	c.must("apply", "-f", c.write("big.yaml", ownedPod("big-1", "big", big, "7")))
 	bound("big-1")
 	if r := c.kubectl("apply", "-f", c.write("bad.yaml", strings.Replace(soon, "Avoid", "Shun", 1))); r.code == 0 || !strings.Contains(r.stderr, `spec.type: Unsupported value: "Shun"`) {
 		t.Errorf("a hold of an unknown type: %s", r)
