@@ -12,7 +12,10 @@
 // would fit. The round ends when the pods are gone and their replacements are Ready. So
 // the replacements are decided one after another, on the same states, whatever pods take to
 // stop and to start, and what was foretold is what happens, as far as the cluster has no
-// news of its own meanwhile.
+// news of its own meanwhile. It is not certain where replacements preempt others and pods of equal
+// priority then contend for the same room: who stops first and who was tried last is not known
+// beforehand. Nor is the node among equals known of schedulers other than Berth's, which break
+// ties by chance, nor what a pod does that stops before its replacement is placed.
 //
 // Most pods need not be gone before the next one goes, as nobody can notice on a
 // cordoned node. The exceptions are waited for (notice.go): pods that others' affinity

@@ -24,6 +24,9 @@ func (r *Result) Text(w io.Writer, foretold bool) error {
 		for _, p := range r.Preempted {
 			fmt.Fprintf(&b, "  %s on %s, for %s\n", p.Pod, p.Node, p.By)
 		}
+		if foretold {
+			b.WriteString("  Their replacements may contend for room with others; which of equals gets it is not certain.\n")
+		}
 	}
 	b.WriteString("\n" + r.verdict(foretold) + "\n")
 	_, err := io.WriteString(w, b.String())
