@@ -24,6 +24,7 @@ func (h *health) write(ctx context.Context, k key) (time.Duration, error) {
 	h.mu.Unlock()
 	var err error
 	var uid string
+	began := time.Now()
 	switch order := order.(type) {
 	case nodehealth.MarkUnknown:
 		uid, err = order.UID, h.mark(ctx, order)
@@ -32,6 +33,7 @@ func (h *health) write(ctx context.Context, k key) (time.Duration, error) {
 	default:
 		return 0, nil
 	}
+	h.wrote(order, began, err)
 	if err != nil && !stale(err) && ctx.Err() == nil {
 		h.log.Error(err, "Writing the node failed; trying again", "node", k.node, "taints", k.taints)
 	}
@@ -53,8 +55,8 @@ func (h *health) mark(ctx context.Context, order nodehealth.MarkUnknown) error {
 	if err != nil {
 		return err
 	}
-	var known time.Time
-	if l, err := h.leases.Get(order.Node); err == nil && l.Spec.RenewTime != nil {
+	known := order.Renewed // and not what the cache has by now, which the machine may not have been told yet
+	if l, err := h.leases.Get(order.Node); known.IsZero() && err == nil && l.Spec.RenewTime != nil {
 		known = l.Spec.RenewTime.Time
 	}
 	live, err := h.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, order.Node, metav1.GetOptions{})

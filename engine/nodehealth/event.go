@@ -35,10 +35,12 @@ func (Outcome) event() {}
 type Effect interface{ effect() }
 
 // MarkUnknown asks for conditions of a silent node to be written. Silent is since when
-// there was no sign of life.
+// there was no sign of life; Renewed is renewTime of its Lease as it was known then, zero if there was none:
+// whoever knows a later one lets the node be.
 type MarkUnknown struct {
 	Node, UID  string
 	Silent     time.Time
+	Renewed    time.Time
 	Conditions []Condition // whole, as they are to be; others stay
 }
 

@@ -64,7 +64,7 @@ func (m *Machine) judge(now time.Time, n *node) {
 		return
 	}
 	n.marking.asked = true
-	m.out = append(m.out, MarkUnknown{Node: n.Name, UID: n.UID, Silent: n.seen, Conditions: conditions})
+	m.out = append(m.out, MarkUnknown{Node: n.Name, UID: n.UID, Silent: n.seen, Renewed: n.renewed, Conditions: conditions})
 }
 
 // unknown are the conditions of a silent node that are to change, in Kubernetes' words.
