@@ -158,9 +158,7 @@ func (e *Evictions) Create(ctx context.Context, name string, obj runtime.Object,
 	}
 	switch {
 	case errors.Is(err, errAgain):
-		if e.o.Refund {
-			e.refund(context.WithoutCancel(ctx), r)
-		}
+		e.giveBack(context.WithoutCancel(ctx), r)
 		return nil, apierrors.NewTimeoutError(fmt.Sprintf("pod %s/%s and its disruption budgets changed %d times while it was to be evicted", genericapirequest.NamespaceValue(ctx), name, evictionTries), 10)
 	case err != nil:
 		return nil, err
@@ -207,8 +205,8 @@ func (e *Evictions) try(ctx context.Context, r *request) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	err = e.remove(ctx, r, pod, guarded)
-	if apierrors.IsConflict(err) && e.o.Refund {
-		e.refund(ctx, r)
+	if apierrors.IsConflict(err) {
+		e.giveBack(ctx, r)
 	}
 	return err
 }
@@ -229,7 +227,7 @@ func (e *Evictions) grant(ctx context.Context, r *request) (*corev1.Pod, bool, e
 	}
 	if e.o.Refund {
 		if err := matches(pod, r.opts.Preconditions); err != nil {
-			e.refund(ctx, r)
+			e.giveBack(ctx, r)
 			return nil, false, err
 		}
 	}

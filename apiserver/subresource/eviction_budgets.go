@@ -3,10 +3,12 @@ package subresource
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -133,6 +135,26 @@ func (e *Evictions) change(ctx context.Context, b *policyv1.PodDisruptionBudget,
 			f(&found.Status)
 			return found, nil
 		}), false, nil)
+}
+
+// giveBack refunds what a request has paid that has failed, unless somebody else is at displacing the pod: he
+// has found the entry and counts on it, and what is given back would be spent on another pod besides.
+func (e *Evictions) giveBack(ctx context.Context, r *request) {
+	if !e.o.Refund || len(r.paid) == 0 {
+		return
+	}
+	obj, err := e.pods.Get(ctx, r.name, &metav1.GetOptions{})
+	if pod, ok := obj.(*corev1.Pod); err == nil && ok && leaving(pod) || err != nil && !apierrors.IsNotFound(err) {
+		return // it ages out, or the next count drops it
+	}
+	e.refund(ctx, r)
+}
+
+// leaving says that somebody displaces a pod, or is about to.
+func leaving(p *corev1.Pod) bool {
+	return p.DeletionTimestamp != nil || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	})
 }
 
 // refund gives back what a request has paid. What cannot be given back ages out, on the safe side.
