@@ -80,7 +80,7 @@ type StatefulPlan struct {
 // the highest pod of an old revision. Parallel, it makes and deletes all at once, but still replaces
 // old pods only as far as MaxUnavailable allows.
 func (s *StatefulSet) Plan(now time.Time, pods []StatefulPod) StatefulPlan {
-	p := &statefulPlanner{set: s, now: now, pods: pods, slots: make([]int, max(0, s.Replicas))}
+	p := &statefulPlanner{set: s, now: now, pods: pods, slots: make([]int, s.reach(pods))}
 	for i := range p.slots {
 		p.slots[i] = -1
 	}
@@ -95,12 +95,24 @@ func (s *StatefulSet) Plan(now time.Time, pods []StatefulPod) StatefulPlan {
 	return p.plan
 }
 
+// reach is how many numbers a plan looks at: those that are taken, and as many more as it may make pods of. It
+// is not Replicas, which may be two thousand millions by a slip of somebody's finger.
+func (s *StatefulSet) reach(pods []StatefulPod) int32 {
+	taken := int32(0)
+	for i := range pods {
+		if n := pods[i].Ordinal - s.Start; n >= 0 && n < s.Replicas {
+			taken = max(taken, n+1)
+		}
+	}
+	return max(0, taken+min(s.Replicas-taken, Burst))
+}
+
 // statefulPlanner makes one plan.
 type statefulPlanner struct {
 	set       *StatefulSet
 	now       time.Time
 	pods      []StatefulPod
-	slots     []int // pod by number less Start; -1: none
+	slots     []int // pod by number less Start, as far as the plan reaches; -1: none
 	condemned []int // pods of other numbers, the lowest first
 	plan      StatefulPlan
 }

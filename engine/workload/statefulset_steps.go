@@ -10,6 +10,9 @@ func (p *statefulPlanner) replicas() bool {
 		switch {
 		case i < 0:
 			p.plan.Create = append(p.plan.Create, StatefulCreate{p.set.Start + int32(n), p.revision(n)})
+			if len(p.plan.Create) == Burst {
+				return false // the others when these are there
+			}
 			done = false
 		case p.pods[i].Finished():
 			p.clear(i)
@@ -73,7 +76,8 @@ func (p *statefulPlanner) firstUnhealthy() int {
 // roll deletes pods of old revisions, the highest number first, so that they are made again of the
 // new one: as many as MaxUnavailable says may be without work, those that have none anyway included.
 func (p *statefulPlanner) roll() {
-	allowed, down := p.set.MaxUnavailable, int32(0)
+	beyond := p.set.Replicas - int32(len(p.slots)) // missing, too
+	allowed, down := p.set.MaxUnavailable-beyond, beyond
 	for n, i := range p.slots {
 		if p.healthy(i) {
 			continue

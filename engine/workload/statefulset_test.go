@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,22 @@ func TestStatefulSetSteps(t *testing.T) {
 		pods := statefulPods(tc.pods)
 		if got := tc.set.Plan(noon, pods).did(pods); got != tc.want {
 			t.Errorf("%s: did %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestAHugeStatefulSetIsPlannedInSteps: what a plan costs grows with the pods that there are, not with the number asked for.
+func TestAHugeStatefulSetIsPlannedInSteps(t *testing.T) {
+	for _, ordered := range []bool{true, false} {
+		s := StatefulSet{Replicas: math.MaxInt32, Ordered: ordered, MaxUnavailable: 1, Current: "v1", Update: "v2"}
+		pods := statefulPods("0/v1 1/v1 2/v1")
+		plan := s.Plan(noon, pods)
+		want := Burst
+		if ordered {
+			want = 1
+		}
+		if len(plan.Create) != want || plan.Create[0].Ordinal != 3 || len(plan.Delete) != 0 || len(plan.Scaled) != 0 || plan.Status.Replicas != 3 {
+			t.Errorf("ordered %v: %d to make from %+v on, %+v to delete, status %+v", ordered, len(plan.Create), plan.Create[0], plan.Delete, plan.Status)
 		}
 	}
 }
