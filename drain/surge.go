@@ -170,7 +170,7 @@ func (m *Machine) settledSurge(now time.Time, v *View, s *surge) (wake time.Time
 		}
 		s.stage = over
 		return time.Time{}, true
-	case s.stage == over || s.failed != "":
+	case s.stage == over || s.failed != "" || s.move.Evicted(): // or it left by itself meanwhile
 		return time.Time{}, true
 	case s.extra == nil:
 		return s.since.Add(m.patience.Replacement), false
