@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,16 +16,17 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/control/lead"
+	"github.com/berthproject/berth/control/serve"
 	"github.com/berthproject/berth/control/twin"
 	"github.com/berthproject/berth/control/volume/directory"
 )
 
 // controllerFlags are what berth controller is told.
 type controllerFlags struct {
-	kubeconfig, volumes, journal string
-	configs, off                 []string
-	elect                        bool
-	election                     lead.Election
+	kubeconfig, volumes, journal, listen string
+	configs, off                         []string
+	elect                                bool
+	election                             lead.Election
 }
 
 // codeRefused is the exit code of a part that would fight a stock component.
@@ -50,7 +53,7 @@ provisioner ` + directory.Name + `.`,
   berth controller disruption taints --upstream-off disruption,taints --kubeconfig kind.kubeconfig`,
 		ValidArgs: loopNames(),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return f.run(cmd.Context(), cmd.OutOrStdout(), names)
+			return f.run(cmd.Context(), cmd.OutOrStdout(), names, cmd.Flags().Changed("metrics-bind-address"))
 		},
 	}
 	f.add(cmd.Flags())
@@ -68,11 +71,12 @@ func (f *controllerFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long others wait after the last renewal before they take over")
 	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long after its last renewal the leader may send")
 	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
+	flags.StringVar(&f.listen, "metrics-bind-address", controllerPage, "HOST:PORT to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path; empty serves none; if the default is taken, any port is")
 	configFlag(flags, &f.configs)
 	journalFlag(flags, &f.journal, "events alone have them")
 }
 
-func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string) error {
+func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string, thereOnly bool) error {
 	if err := f.check(names); err != nil {
 		return err
 	}
@@ -102,6 +106,17 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	if err := refused(guard.Check(ctx)); err != nil {
 		return err
 	}
+	page, err := f.page(out, settings, thereOnly)
+	if err != nil {
+		return err
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := page.serve(ctx, &serving, config); err != nil {
+		return err
+	}
 	return refused(f.lead(ctx, config, out, func(ctx context.Context, config *rest.Config) error {
 		if err := guard.Again(ctx); err != nil {
 			return err
@@ -114,9 +129,26 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 					return err
 				}
 			}
-			return startControllers(p, config, config.CAData, settings, names...)
+			return startControllers(p, config, config.CAData, settings, page, names...)
 		})
 	}))
+}
+
+// page is where to tell about the controllers: there only, or at another port if that is taken.
+func (f *controllerFlags) page(out io.Writer, set settings, thereOnly bool) (*page, error) {
+	if f.listen == "" {
+		return newPage(nil, set), nil
+	}
+	listen := serve.ListenNear
+	if thereOnly {
+		listen = func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
+	}
+	listener, err := listen(f.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics-bind-address %q: must be HOST:PORT that is free: %w", f.listen, err)
+	}
+	fmt.Fprintf(out, "health and metrics at https://%s\n", listener.Addr())
+	return newPage(listener, set), nil
 }
 
 // lead runs work while holding the Lease, through a connection that closes with it.

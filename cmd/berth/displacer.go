@@ -15,6 +15,7 @@ func (w *loopWorld) displacer(component string) *actuate.Displacer {
 	host, _ := os.Hostname()
 	log := w.log
 	return &actuate.Displacer{
+		Count:  w.page.displaced.Count,
 		Client: w.client, Now: time.Now, Component: component, Instance: component + "-" + host,
 		Lost: func(what string, err error) {
 			log.Error(err, "A displacement could not be recorded", "what", what, "by", component)

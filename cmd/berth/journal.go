@@ -36,7 +36,7 @@ func keepRecords(ctx context.Context, w loopWorld) error {
 	if err != nil {
 		return err
 	}
-	o := records.Options{Client: w.client, Factory: w.factory, Holds: holds, Journal: w.set.journal, Log: w.log}
+	o := records.Options{Client: w.client, Factory: w.factory, Holds: holds, Journal: w.set.journal, Count: w.page.displaced.Count, Log: w.log}
 	if c := w.set.berth.Holds; c.Avoid {
 		o.Backoff = displace.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Most: time.Duration(c.MostSeconds) * time.Second}
 	}

@@ -15,12 +15,22 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/control/serve"
 )
 
 // lines say what started where.
 type lines struct {
-	w     io.Writer
-	debug net.Addr // where the scheduler tells about itself
+	w                      io.Writer
+	scheduler, controllers net.Listener // where these tell about themselves
+}
+
+// listen opens the ports of the stock components or, where they are taken, others.
+func (l *lines) listen() (err error) {
+	if l.scheduler, err = serve.ListenNear(schedulerPage); err != nil {
+		return err
+	}
+	l.controllers, err = serve.ListenNear(controllerPage)
+	return err
 }
 
 func (l lines) started(o *upOptions, settings settings, server *apiserver.Server, nodes []*corev1.Node, others int, took time.Duration) {
@@ -40,10 +50,9 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), kept)
 	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.berth.Scheduler.Seed)
-	if l.debug != nil {
-		fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.debug)
-	}
+	fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.scheduler.Addr())
 	fmt.Fprintf(t, "  controllers\t%d loops\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(loops))
+	fmt.Fprintf(t, "  \thttps://%s\tmetrics\n", l.controllers.Addr())
 	fmt.Fprintf(t, "  nodes\t%d simulated\t%s\n", len(nodes), sizes(nodes))
 	fmt.Fprintf(t, "  kubeconfig\t%s\t\n", server.KubeconfigPath())
 	_ = t.Flush()

@@ -45,19 +45,20 @@ type loopWorld struct {
 	ca      []byte                          // of the API server, for pods
 	avoid   *workload.Avoid                 // the Holds that keep pods off nodes
 	set     settings
+	page    *page // where metrics are shown
 	log     klog.Logger
 }
 
 // loops are all of them, one line each.
 var loops = []loop{
 	{"nodelifecycle", func(ctx context.Context, w loopWorld) error {
-		return nodelifecycle.Run(ctx, w.client, w.factory, w.set.berth.NodeLifecycle.Health(), w.log)
+		return nodelifecycle.Run(ctx, w.client, w.factory, w.set.berth.NodeLifecycle.Health(), w.page.registry, w.log)
 	}},
 	{"taints", func(ctx context.Context, w loopWorld) error {
-		return taints.Run(ctx, w.client, w.factory, w.displacer(taints.Component), w.set.taintOptions(), w.log)
+		return taints.Run(ctx, w.client, w.factory, w.displacer(taints.Component), w.set.taintOptions(), w.page.registry, w.log)
 	}},
 	{"podgc", func(ctx context.Context, w loopWorld) error {
-		return podgc.Run(ctx, w.client, w.factory, w.displacer(podgc.Component), w.set.podGCOptions(), w.log)
+		return podgc.Run(ctx, w.client, w.factory, w.displacer(podgc.Component), w.set.podGCOptions(), w.page.registry, w.log)
 	}},
 	{"namespace", func(ctx context.Context, w loopWorld) error {
 		return namespace.Run(ctx, w.client, w.objects, w.factory, w.log)
@@ -104,8 +105,8 @@ var loops = []loop{
 }
 
 // startControllers starts the loops, or those of them that are named. ca is the certificate that pods check the
-// API server by.
-func startControllers(p *parts, config *rest.Config, ca []byte, set settings, names ...string) error {
+// API server by; page shows their metrics.
+func startControllers(p *parts, config *rest.Config, ca []byte, set settings, page *page, names ...string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server says when it is too much
 	client, err := kubernetes.NewForConfig(config)
@@ -122,7 +123,8 @@ func startControllers(p *parts, config *rest.Config, ca []byte, set settings, na
 	if err != nil {
 		return err
 	}
-	w := loopWorld{config: config, client: client, quiet: silent, objects: objects, factory: informers.NewSharedInformerFactory(client, 0), ca: ca, avoid: workload.NewAvoid(), set: set, log: klog.Background()}
+	w := loopWorld{config: config, client: client, quiet: silent, objects: objects, factory: informers.NewSharedInformerFactory(client, 0), ca: ca, avoid: workload.NewAvoid(), set: set, page: page, log: klog.Background()}
+	page.caches.Store(&w.factory)
 	holds, err := v1alpha1.NewClient(config)
 	if err != nil {
 		return err

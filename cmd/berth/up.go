@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -105,12 +104,10 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 			return nil
 		}
 		config := server.LoopbackConfig()
-		listener, err := debugListener()
-		if err != nil {
+		if err := say.listen(); err != nil {
 			return err
 		}
-		say.debug = listener.Addr()
-		if err := startLoops(p, config, server.Authority().CAPEM(), settings, listener, log); err != nil {
+		if err := startLoops(p, config, server.Authority().CAPEM(), settings, say, log); err != nil {
 			return err
 		}
 		if len(nodes) > 0 {
@@ -134,23 +131,18 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 
 // startLoops starts the scheduler and the controllers, each as the user whose
 // rights it needs and no more. ca is the certificate that pods check the API
-// server by; at listener the scheduler tells about itself.
-func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, listener net.Listener, log *logs) error {
+// server by; at the listeners of at they tell about themselves.
+func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, at lines, log *logs) error {
 	settings.scheduler.LeaderElection.Enabled = false // there is one
 	so := schedulerOptions(settings)
-	so.Config, so.Listener, so.Log = as(config, pki.Scheduler().Name), listener, log.slog
+	so.Config, so.Listener, so.Log = as(config, pki.Scheduler().Name), at.scheduler, log.slog
 	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
-	return startControllers(p, as(config, pki.Controllers().Name), ca, settings)
-}
-
-// debugListener listens where kube-scheduler serves its metrics, or, when that is
-// taken, at any port.
-func debugListener() (net.Listener, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:10259")
-	if err != nil {
-		l, err = net.Listen("tcp", "127.0.0.1:0")
+	config = as(config, pki.Controllers().Name)
+	page := newPage(at.controllers, settings)
+	if err := page.serve(p.ctx, &p.wg, config); err != nil {
+		return err
 	}
-	return l, err
+	return startControllers(p, config, ca, settings, page)
 }
 
 // as is a connection under another name: in one process, too, each part has just

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/endpointslice"
+	"k8s.io/endpointslice/metrics"
 	"k8s.io/endpointslice/topologycache"
 	"k8s.io/endpointslice/util"
 	"k8s.io/klog/v2"
@@ -63,6 +64,7 @@ type endpoints struct {
 // supplies Services, pods, nodes and EndpointSlices; Endpoints are watched through client, which should not
 // log the server's warnings that they are deprecated. An error means that it could not start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+	metrics.RegisterMetrics()
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})

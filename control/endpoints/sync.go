@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/endpointslice/metrics"
 )
 
 // sync brings the slices and the Endpoints of one Service up to date.
@@ -30,6 +31,7 @@ func (e *endpoints) sync(ctx context.Context, k service) (time.Duration, error) 
 		return 0, err
 	}
 	if e.tracker.StaleSlices(s, mine) {
+		metrics.EndpointSliceSyncs.WithLabelValues("stale").Inc()
 		return catchUp, nil
 	}
 	pods, err := e.podsOf(s)
@@ -41,8 +43,10 @@ func (e *endpoints) sync(ctx context.Context, k service) (time.Duration, error) 
 		benign(e.reconciler.Reconcile(e.log, s, pods, mine, trigger)),
 		benign(e.syncLegacy(ctx, s, pods, trigger)))
 	if err != nil {
+		metrics.EndpointSliceSyncs.WithLabelValues("error").Inc()
 		return 0, fmt.Errorf("service %s/%s: %w", k.namespace, k.name, err)
 	}
+	metrics.EndpointSliceSyncs.WithLabelValues("success").Inc()
 	return 0, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
@@ -40,6 +41,7 @@ type health struct {
 	steps  *loop.Stepper[nodehealth.Event]
 	writes *loop.Loop[key]
 	unfit  *loop.Loop[podKey]
+	counts *counts
 	log    klog.Logger
 
 	mu     sync.Mutex
@@ -57,18 +59,22 @@ type podKey struct{ namespace, name string }
 // byNode is the index of pods by their node.
 const byNode = "nodelifecycle-node"
 
-// Run looks after nodes until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods. An error
-// means that it could not start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o nodehealth.Options, log klog.Logger) error {
+// Run looks after nodes until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods;
+// metrics, which may be nil, shows what is counted. An error means that it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o nodehealth.Options, metrics prometheus.Registerer, log klog.Logger) error {
 	own := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(corev1.NamespaceNodeLease), informers.WithTransform(lean))
 	pods, nodes, leases := factory.Core().V1().Pods(), factory.Core().V1().Nodes(), own.Coordination().V1().Leases()
+	counts, err := newCounts(metrics)
+	if err != nil {
+		return err
+	}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	h := &health{
 		client: client, nodes: nodes.Lister(), leases: leases.Lister().Leases(corev1.NamespaceNodeLease), pods: pods.Informer().GetIndexer(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
-		steps:  loop.NewStepper[nodehealth.Event](), log: log, orders: map[key]nodehealth.Effect{},
+		steps:  loop.NewStepper[nodehealth.Event](), counts: counts, log: log, orders: map[key]nodehealth.Effect{},
 	}
 	h.writes = loop.New("node_lifecycle_controller", "Writing the node", log, h.write)
 	h.unfit = loop.New("node_lifecycle_controller_pods", "Marking the pod not ready", log, h.unready)
@@ -94,13 +100,17 @@ func (h *health) run(ctx context.Context, machine *nodehealth.Machine) {
 	defer wg.Wait()
 	wg.Go(func() { h.writes.Run(ctx, workers) })
 	wg.Go(func() { h.unfit.Run(ctx, workers) })
-	allDown := false
+	allDown, due := false, time.Time{}
 	h.steps.Run(ctx, pause, func(now time.Time, events []nodehealth.Event) time.Time {
+		began := time.Now()
 		effects, wake := machine.Step(now, events)
 		for _, e := range effects {
 			h.order(e)
 		}
-		if zones, down := machine.Zones(); down != allDown {
+		zones, down := machine.Zones()
+		h.counts.stepped(zones, due, began)
+		due = wake
+		if down != allDown {
 			allDown = down
 			h.log.Info("Whether all nodes are lost has changed; while they are, no pod is driven out", "lost", down, "zones", len(zones))
 		}

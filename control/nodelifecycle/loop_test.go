@@ -71,7 +71,7 @@ func world(t *testing.T, silent []string, f func(ctx context.Context, api kubern
 		}
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, nodehealth.Defaults(), klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, nodehealth.Defaults(), nil, klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

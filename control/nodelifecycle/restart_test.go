@@ -79,13 +79,13 @@ func TestAfterARestartNobodyIsEvictedForOldTimes(t *testing.T) {
 		var wg sync.WaitGroup
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, nodehealth.Defaults(), klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, nodehealth.Defaults(), nil, klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})
 		var gone counting
 		wg.Go(func() {
-			if err := taints.Run(ctx, api, factory, &gone, enginetaints.Options{StartupGrace: time.Minute}, klog.Background()); err != nil {
+			if err := taints.Run(ctx, api, factory, &gone, enginetaints.Options{StartupGrace: time.Minute}, nil, klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

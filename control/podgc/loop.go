@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,14 +42,20 @@ type collection struct {
 	pods      corelisters.PodLister
 	nodes     corelisters.NodeLister
 	displacer Displacer
+	counts    *counts
 	log       klog.Logger
 }
 
-// Run removes pods until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods. An
+// Run removes pods until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods;
+// metrics, which may be nil, shows what is counted. An
 // error means that it could not start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o podgc.Options, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o podgc.Options, metrics prometheus.Registerer, log klog.Logger) error {
 	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
-	c := &collection{client: client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, log: log}
+	counts, err := newCounts(metrics)
+	if err != nil {
+		return err
+	}
+	c := &collection{client: client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, counts: counts, log: log}
 	synced := []cache.InformerSynced{pods.Informer().HasSynced, nodes.Informer().HasSynced}
 	factory.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
@@ -101,7 +108,8 @@ func (c *collection) sweep(ctx context.Context, collector *podgc.Collector) erro
 		turn <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turn }()
-			if err := c.remove(ctx, r, objects[r.Pod.UID]); err != nil && ctx.Err() == nil {
+			err := c.remove(ctx, r, objects[r.Pod.UID])
+			if c.counts.removed(r, err); err != nil && ctx.Err() == nil {
 				c.log.Error(err, "Removing the pod failed; trying again", "pod", r.Pod.Namespace+"/"+r.Pod.Name, "because", r.Why.String())
 			}
 		})

@@ -74,7 +74,7 @@ func TestPodsThatNobodyElseRemovesGo(t *testing.T) {
 		factory := informers.NewSharedInformerFactory(api, 0)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, d, podgc.Options{Threshold: 2, Quarantine: podgc.Quarantine}, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, d, podgc.Options{Threshold: 2, Quarantine: podgc.Quarantine}, nil, klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -102,7 +102,7 @@ func newKeeper(o Options) *keeper {
 	k := &keeper{o: o, now: time.Now, settle: settle, gather: gather,
 		pending: map[string]*corev1.Pod{}, open: map[owner]map[string]bool{}, left: map[string]time.Time{}, known: map[string]int{}, places: map[string]map[place]bool{}}
 	host, _ := os.Hostname()
-	k.door = actuate.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host}
+	k.door = actuate.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, Count: o.Count}
 	k.tells = loop.New("displacement_records", "Writing the record of a displaced pod", o.Log, k.tell)
 	k.owners = loop.New("displacement_completions", "Completing the records of displaced pods", o.Log, k.complete)
 	k.lines = loop.New("displacement_journal", "Writing to the journal", o.Log, k.keep)

@@ -35,5 +35,7 @@ type Options struct {
 	Journal *journal.Journal                // nil: none
 	// Backoff is how long Avoid Holds last; First 0: none are made.
 	Backoff displace.Backoff
-	Log     klog.Logger
+	// Count is told of each record that is written here first; may be nil.
+	Count func(*journal.Displacement)
+	Log   klog.Logger
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/informers"
@@ -42,6 +43,7 @@ type evictions struct {
 	pods      corelisters.PodLister
 	displacer Displacer
 	events    record.EventRecorder
+	counts    *counts
 	steps     *loop.Stepper[taints.Event]
 	work      *loop.Loop[key]
 	log       klog.Logger
@@ -52,17 +54,22 @@ type evictions struct {
 
 type key struct{ namespace, name, uid string }
 
-// Run evicts until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods. An error means that it could not
+// Run evicts until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods;
+// metrics, which may be nil, shows what is counted. An error means that it could not
 // start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o taints.Options, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o taints.Options, metrics prometheus.Registerer, log klog.Logger) error {
 	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
+	counts, err := newCounts(metrics)
+	if err != nil {
+		return err
+	}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	e := &evictions{
 		pods: pods.Lister(), displacer: displacer, log: log, orders: map[key]taints.Evict{},
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component}),
-		steps:  loop.NewStepper[taints.Event](),
+		steps:  loop.NewStepper[taints.Event](), counts: counts,
 	}
 	e.work = loop.New("noexec_taint_pod", "Evicting the pod", log, e.evict)
 	if err := e.watch(pods.Informer(), nodes.Informer()); err != nil {
@@ -115,6 +122,9 @@ func (e *evictions) evict(ctx context.Context, k key) (time.Duration, error) {
 	p, err := e.pods.Pods(k.namespace).Get(k.name)
 	if err == nil && string(p.UID) == k.uid {
 		err = e.displacer.Displace(ctx, actuate.Displacement{Pod: p, Cause: displace.Taint, Rule: rule(&order)})
+		if err == nil {
+			e.counts.deleted(order.Due)
+		}
 	}
 	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
 		e.log.Error(err, "Evicting the pod failed; trying again", "pod", k.namespace+"/"+k.name, "node", order.Pod.Node, "taint", order.Taint.Key)

@@ -70,7 +70,7 @@ func world(t *testing.T, fail int, f func(ctx context.Context, api kubernetes.In
 		var wg sync.WaitGroup
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, n, taints.Options{}, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, n, taints.Options{}, nil, klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -2,8 +2,8 @@ package replicaset
 
 import (
 	"context"
-	"sync"
 	"strings"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
