@@ -6,8 +6,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -63,7 +61,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	}
 	err := loop.Watch(crons.Informer(), func(old, now *batchv1.CronJob) {
 		if now != nil {
-			s.loop.Add(keyOf(now))
+			s.loop.Add(shared.KeyOf(now))
 			return
 		}
 		s.mu.Lock()
@@ -84,18 +82,11 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-func keyOf(o metav1.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
 // sync brings one CronJob up to date.
 func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	cj, err := s.lister.CronJobs(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, shared.UnlessGone(err)
 	}
 	if cj.DeletionTimestamp != nil {
 		return 0, nil // its Jobs go with it, or are left without it

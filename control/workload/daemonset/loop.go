@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -97,7 +96,7 @@ func (s *shell) watch(sets, nodes cache.SharedInformer) error {
 			now = old
 			s.deaths.Forget(old.UID)
 		}
-		s.loop.Add(keyOf(now))
+		s.loop.Add(shared.KeyOf(now))
 	})
 	if err != nil {
 		return err
@@ -108,7 +107,7 @@ func (s *shell) watch(sets, nodes cache.SharedInformer) error {
 		}
 		list, _ := s.lister.List(labels.Everything())
 		for _, ds := range list {
-			s.loop.Add(keyOf(ds))
+			s.loop.Add(shared.KeyOf(ds))
 		}
 	})
 	if err != nil {
@@ -132,29 +131,19 @@ func samePlace(a, b *corev1.Node) bool {
 
 // orphan has those looked at that may adopt a pod.
 func (s *shell) orphan(p *corev1.Pod) {
-	if len(p.Labels) == 0 {
-		return
-	}
 	list, _ := s.lister.DaemonSets(p.Namespace).List(labels.Everything())
 	for _, ds := range list {
-		if sel, err := metav1.LabelSelectorAsSelector(ds.Spec.Selector); err == nil && sel.Matches(labels.Set(p.Labels)) {
-			s.loop.Add(keyOf(ds))
+		if shared.Selects(ds.Spec.Selector, p) {
+			s.loop.Add(shared.KeyOf(ds))
 		}
 	}
-}
-
-func keyOf(o metav1.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // sync brings one DaemonSet up to date.
 func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	ds, err := s.lister.DaemonSets(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, shared.UnlessGone(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(ds.Spec.Selector)
 	if err != nil || selector.Empty() || ds.DeletionTimestamp != nil {

@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -75,7 +74,7 @@ func (s *shell) watch(deployments cache.SharedInformer) error {
 		if now == nil {
 			now = old
 		}
-		s.loop.Add(keyOf(now))
+		s.loop.Add(shared.KeyOf(now))
 	})
 	if err != nil {
 		return err
@@ -83,8 +82,8 @@ func (s *shell) watch(deployments cache.SharedInformer) error {
 	orphan := func(rs *appsv1.ReplicaSet) {
 		list, _ := s.lister.Deployments(rs.Namespace).List(labels.Everything())
 		for _, d := range list {
-			if sel, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil && len(rs.Labels) > 0 && sel.Matches(labels.Set(rs.Labels)) {
-				s.loop.Add(keyOf(d))
+			if shared.Selects(d.Spec.Selector, rs) {
+				s.loop.Add(shared.KeyOf(d))
 			}
 		}
 	}
@@ -99,18 +98,11 @@ func (s *shell) watch(deployments cache.SharedInformer) error {
 	return shared.WatchControlled(s.sets, Kind, s.loop.Add, orphan)
 }
 
-func keyOf(o metav1.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
 // sync takes one Deployment a step further.
 func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	d, err := s.lister.Deployments(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, shared.UnlessGone(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {

@@ -53,12 +53,7 @@ func (s *step) take(ctx context.Context) (again time.Duration, err error) {
 	} else if len(s.wrote.of(s.d)) > 0 {
 		again = overdue
 	}
-	if !s.plan.Wake.IsZero() {
-		if d := max(time.Until(s.plan.Wake), time.Millisecond); again == 0 || d < again {
-			again = d
-		}
-	}
-	return again, nil
+	return shared.Sooner(again, s.plan.Wake), nil
 }
 
 // carryOut writes the ReplicaSets.

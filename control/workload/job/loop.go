@@ -6,7 +6,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -82,11 +81,11 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 func (s *shell) watch(jobs cache.SharedInformer) error {
 	err := loop.Watch(jobs, func(old, now *batchv1.Job) {
 		if now != nil {
-			s.loop.Add(keyOf(now))
+			s.loop.Add(shared.KeyOf(now))
 			return
 		}
 		for _, p := range s.pods.Of(old) {
-			s.strays.Add(keyOf(p))
+			s.strays.Add(shared.KeyOf(p))
 		}
 	})
 	if err != nil {
@@ -100,7 +99,7 @@ func (s *shell) watch(jobs cache.SharedInformer) error {
 	err = loop.Watch(s.cache, func(_, now *corev1.Pod) {
 		if now != nil && tracked(now) {
 			if ref := metav1.GetControllerOfNoCopy(now); ref == nil || ref.Kind == Kind.Kind && s.gone(now.Namespace, ref) {
-				s.strays.Add(keyOf(now))
+				s.strays.Add(shared.KeyOf(now))
 			}
 		}
 	})
@@ -126,29 +125,22 @@ func (s *shell) gone(namespace string, ref *metav1.OwnerReference) bool {
 
 // orphan has those looked at that may adopt a pod.
 func (s *shell) orphan(p *corev1.Pod) {
-	if !tracked(p) || len(p.Labels) == 0 {
+	if !tracked(p) {
 		return
 	}
 	list, _ := s.lister.Jobs(p.Namespace).List(labels.Everything())
 	for _, job := range list {
-		if sel, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && sel.Matches(labels.Set(p.Labels)) {
-			s.loop.Add(keyOf(job))
+		if shared.Selects(job.Spec.Selector, p) {
+			s.loop.Add(shared.KeyOf(job))
 		}
 	}
-}
-
-func keyOf(o metav1.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // sync brings one Job up to date.
 func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	job, err := s.lister.Jobs(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, shared.UnlessGone(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
 	if err != nil || job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != manager {

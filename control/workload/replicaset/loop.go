@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -80,7 +79,7 @@ func (s *shell) watch() error {
 		if now == nil {
 			now = old
 		}
-		s.loop.Add(keyOf(now))
+		s.loop.Add(shared.KeyOf(now))
 	})
 	if err != nil {
 		return err
@@ -91,21 +90,13 @@ func (s *shell) watch() error {
 		}
 	})
 	return s.pods.Watch(s.kind, s.loop.Add, func(p *corev1.Pod) {
-		if len(p.Labels) == 0 {
-			return
-		}
 		list, _ := s.informer.GetIndexer().ByIndex(cache.NamespaceIndex, p.Namespace)
 		for _, obj := range list {
-			rs := s.view(obj)
-			if sel, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector); err == nil && sel.Matches(labels.Set(p.Labels)) {
-				s.loop.Add(keyOf(rs))
+			if rs := s.view(obj); shared.Selects(rs.Spec.Selector, p) {
+				s.loop.Add(shared.KeyOf(rs))
 			}
 		}
 	})
-}
-
-func keyOf(o metav1.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // sync brings one ReplicaSet up to date.
@@ -130,11 +121,5 @@ func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.
 		return 0, err
 	}
 	wake, err := s.carryOut(ctx, owner, rs, pods)
-	again = s.pods.Pending(rs.UID)
-	if !wake.IsZero() {
-		if d := max(time.Until(wake), time.Millisecond); again == 0 || d < again {
-			again = d
-		}
-	}
-	return again, err
+	return shared.Sooner(s.pods.Pending(rs.UID), wake), err
 }

@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -86,7 +85,7 @@ func (s *shell) watch(sets cache.SharedInformer) error {
 			now = old
 			s.deaths.Forget(old.UID)
 		}
-		s.loop.Add(keyOf(now))
+		s.loop.Add(shared.KeyOf(now))
 	})
 	if err != nil {
 		return err
@@ -104,29 +103,19 @@ func (s *shell) watch(sets cache.SharedInformer) error {
 
 // orphan has those looked at that may adopt a pod.
 func (s *shell) orphan(p *corev1.Pod) {
-	if len(p.Labels) == 0 {
-		return
-	}
 	list, _ := s.lister.StatefulSets(p.Namespace).List(labels.Everything())
 	for _, set := range list {
-		if sel, err := metav1.LabelSelectorAsSelector(set.Spec.Selector); err == nil && sel.Matches(labels.Set(p.Labels)) {
-			s.loop.Add(keyOf(set))
+		if shared.Selects(set.Spec.Selector, p) {
+			s.loop.Add(shared.KeyOf(set))
 		}
 	}
-}
-
-func keyOf(o metav1.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
 // sync brings one StatefulSet up to date.
 func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	set, err := s.lister.StatefulSets(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, shared.UnlessGone(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil {
