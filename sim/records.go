@@ -165,6 +165,7 @@ func (r *recorder) avoidOne(key string, done func(time.Duration, error)) {
 	node := r.node(at.node)
 	list := slices.DeleteFunc(slices.Clone(r.thrown[at]), func(t displace.Thrown) bool { return node == nil || over(t.Cause, t.At, node) })
 	a, ok := r.w.o.Holds.Avoid(list)
+	a.Until = a.Until.Add(time.Second - 1).Truncate(time.Second) // the API keeps whole seconds
 	left := a.Until.Sub(r.w.now)
 	switch {
 	case ok && left > 0 && (have == nil || !have.Spec.Until.Time.Equal(a.Until)):

@@ -117,6 +117,8 @@ func gone(object any) (store.Kind, string, string) {
 		return store.Nodes, o.Name, ""
 	case *model.Namespace:
 		return store.Namespaces, o.Name, ""
+	case *model.Hold:
+		return store.Holds, store.Key(o.Namespace, o.Name), ""
 	case *model.Group:
 		kinds := map[string]store.Kind{"Service": store.Services, "ReplicationController": store.Controllers,
 			"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets}
