@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,11 +12,13 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/informers"
+	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/actuate"
 	"github.com/berthproject/berth/apiserver/auth"
 	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/internal/metrics"
 )
 
 // secure says who is who and who may do what.
@@ -64,9 +67,16 @@ func (s *Server) virtual(made *storages) map[schema.GroupVersion]map[string]rest
 	return answers
 }
 
+// displacements counts what all API servers of this process have evicted. Its registry is the libraries', which /metrics shows.
+var displacements = sync.OnceValue(func() *metrics.Displacements {
+	d := metrics.NewDisplacements()
+	legacyregistry.RawMustRegister(d)
+	return d
+})
+
 // evictions writes the records of evictions that were asked of this server.
 func (s *Server) evictions() *actuate.Displacer {
 	host, _ := os.Hostname()
-	return &actuate.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host,
+	return &actuate.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host, Count: displacements().Count,
 		Lost: func(what string, err error) { klog.ErrorS(err, "An eviction could not be recorded", "what", what) }}
 }

@@ -1,0 +1,45 @@
+package apiserver_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestAnEvictionIsCountedOnce(t *testing.T) {
+	e := newEvicting(t)
+	counted := func() int {
+		text, err := e.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if value, ok := strings.CutPrefix(line, `berth_displacements_total{budgets="obeyed",cause="API"} `); ok {
+				n, err := strconv.Atoi(strings.TrimSpace(value))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+		}
+		return -1
+	}
+	before := counted()
+	e.pod("a")
+	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := counted(); got != before {
+		t.Errorf("%d before, %d after a dry run", before, got)
+	}
+	for range 2 {
+		if err := e.evict("a", nil); err != nil && !strings.Contains(err.Error(), "not found") {
+			t.Fatal(err)
+		}
+	}
+	if after := counted(); before < 0 || after != before+1 {
+		t.Errorf("%d before, %d after an eviction that was asked for twice", before, after)
+	}
+}
