@@ -75,6 +75,9 @@ func (m *Machine) dropPressure(node string) {
 func (m *Machine) assumePressure(now time.Time, pod *model.Pod) {
 	e := pod.Evicted
 	end := e.At.Add(m.cfg.AssumedPressure)
+	if e.At.After(now) { // the node's clock is ahead, or it is no node that says so
+		end = now.Add(m.cfg.AssumedPressure)
+	}
 	if pod.NodeName == "" || !end.After(now) {
 		return
 	}

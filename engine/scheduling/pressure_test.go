@@ -76,6 +76,16 @@ func TestPressureIsNotAssumedOfWhatIsLongOver(t *testing.T) {
 	s.step("bind:web:n1", Upsert{thrownOut("n1", t0.Add(-20*time.Second))}, Upsert{ofOwner("web", "web", 100)})
 }
 
+// TestPressureFromTheFutureLastsNoLonger: whoever may write a pod's status could close a node for years.
+func TestPressureFromTheFutureLastsNoLonger(t *testing.T) {
+	s := placedTale(t)
+	s.step("", Remove{&model.Node{Name: "n1"}})
+	s.step("", Upsert{says(model.MemoryPressure, false, time.Time{})}, Upsert{thrownOut("n2", t0.Add(1000*time.Hour))})
+	s.step("reject:web:unschedulable", Upsert{ofOwner("web", "web", 100)})
+	s.wait(20 * time.Second)
+	s.step("bind:web:n2")
+}
+
 func TestPressureEndsWithTheNode(t *testing.T) {
 	s := placedTale(t)
 	s.step("", Upsert{thrownOut("n1", t0)})
