@@ -43,6 +43,9 @@ func (a *Agent) changed(object *corev1.Pod) {
 	}
 }
 
+// longestGrace is one, in seconds, above which it makes no difference.
+const longestGrace = int64(100 * 365 * 24 * 3600)
+
 // grace is what a pod that is deleted has left: all of it from when that is seen, whatever the API server's clock
 // says; of a pod that was not known, what is left by its timestamp, which has whole seconds.
 func grace(p *corev1.Pod, known bool) time.Duration {
@@ -50,7 +53,7 @@ func grace(p *corev1.Pod, known bool) time.Duration {
 	if p.DeletionGracePeriodSeconds == nil {
 		return left
 	}
-	all := time.Duration(*p.DeletionGracePeriodSeconds) * time.Second
+	all := time.Duration(min(*p.DeletionGracePeriodSeconds, longestGrace)) * time.Second
 	if known {
 		return all
 	}

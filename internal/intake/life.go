@@ -26,7 +26,8 @@ func LifeSpec(s *corev1.PodSpec) podlife.Spec {
 		out.Containers = append(out.Containers, podlife.Container{Name: s.Containers[i].Name, PreStop: preStops(&s.Containers[i])})
 	}
 	if s.TerminationGracePeriodSeconds != nil {
-		out.Grace = max(time.Duration(*s.TerminationGracePeriodSeconds)*time.Second, time.Second)
+		const longest = int64(100 * 365 * 24 * 3600) // more makes no difference
+		out.Grace = max(time.Duration(min(*s.TerminationGracePeriodSeconds, longest))*time.Second, time.Second)
 	}
 	return out
 }
