@@ -27,7 +27,7 @@
 // carries the record, is named after the pod's uid, and is there at most once; a record that others pieced together
 // from the pod's condition gives way to it. No pod is deleted before its event is there, unless the server says
 // that it will never take it. A journal gets the record too, where there is one; that it cannot be written stops
-// nothing.
+// nothing. Whoever writes the record first counts the displacement, once, whatever is repeated and whichever answers are lost.
 //
 // Extenders are asked over HTTP as kube-scheduler does, one file a verb: filters one
 // after the other, each seeing what is left; scores all at once and only while there is a
