@@ -3,7 +3,9 @@ package actuate
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -152,9 +154,15 @@ func allows(b *policyv1.PodDisruptionBudget) int32 {
 	return max(0, b.Status.DisruptionsAllowed)
 }
 
-// refund takes entries back. What cannot be taken back ages out, on the safe side.
+// refund takes entries back, but not of a pod that somebody else is at displacing: he has found the entry and
+// counts on it, and what is given back would be spent on another pod besides. What cannot be taken back ages out, on the safe side.
 func (d *Displacer) refund(ctx context.Context, taken debited) {
 	client := d.Client.PolicyV1().PodDisruptionBudgets(taken.namespace)
+	going := func(name string) bool { return d.leaving(ctx, taken.namespace, name) }
+	taken.paid, taken.overruled = slices.DeleteFunc(taken.paid, going), slices.DeleteFunc(taken.overruled, going)
+	if len(taken.paid)+len(taken.overruled) == 0 {
+		return
+	}
 	for range debitTries {
 		b, err := client.Get(ctx, taken.name, metav1.GetOptions{})
 		if err != nil {
@@ -173,4 +181,15 @@ func (d *Displacer) refund(ctx context.Context, taken debited) {
 			return
 		}
 	}
+}
+
+// leaving says that somebody displaces a pod, or is about to, or that nobody knows.
+func (d *Displacer) leaving(ctx context.Context, namespace, name string) bool {
+	p, err := d.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	return p.DeletionTimestamp != nil || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	})
 }

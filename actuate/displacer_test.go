@@ -96,6 +96,27 @@ func TestDisplaceAsksBudgets(t *testing.T) {
 	}
 }
 
+// TestWhatIsGivenBackIsNotSpentTwice: a debit that a second budget refuses leaves the first as it was, unless somebody
+// else displaces the pod by that entry.
+func TestWhatIsGivenBackIsNotSpentTwice(t *testing.T) {
+	for name, others := range map[string]bool{"nobody else": false, "somebody else displaces it": true} {
+		pod := low("a")
+		if others {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displace.API.Reason()}}
+		}
+		d, client, _ := door(t, pod, allowing("x", 1), allowing("y", 0))
+		debits := []decision.Debit{{Budget: &model.Budget{Namespace: "ns", Name: "x"}, Paid: []string{"a"}}, {Budget: &model.Budget{Namespace: "ns", Name: "y"}, Paid: []string{"a"}}}
+		err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displace.Preemption, Debits: debits})
+		if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Budget.Name != "y" {
+			t.Fatalf("%s: %v", name, err)
+		}
+		x, err := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
+		if _, entered := x.Status.DisruptedPods["a"]; err != nil || entered != others || (x.Status.DisruptionsAllowed == 0) != others {
+			t.Errorf("%s: %v, status %+v", name, err, x.Status)
+		}
+	}
+}
+
 func TestDisplaceLeavesNamesakesAlone(t *testing.T) {
 	conflict := apierrors.NewConflict(pods, "a", errors.New("another uid, or version"))
 	for version, want := range map[string]bool{"": true, "7": false} {
