@@ -31,11 +31,17 @@ const forgotten = time.Hour
 // NewDeaths knows of none.
 func NewDeaths() *Deaths { return &Deaths{of: map[place]map[types.UID]workload.Death{}} }
 
-// Add remembers a death.
+// Add remembers a death. With a new one, those are forgotten that do not count any more: there are places, such as nodes that
+// are gone, of which nobody asks again.
 func (d *Deaths) Add(owner types.UID, name string, pod types.UID, death workload.Death) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := place{owner, name}
+	if _, known := d.of[p][pod]; !known {
+		for old := range d.of {
+			d.drop(old, death.Died)
+		}
+	}
 	if d.of[p] == nil {
 		d.of[p] = map[types.UID]workload.Death{}
 	}
@@ -47,18 +53,24 @@ func (d *Deaths) At(owner types.UID, name string, now time.Time) (out []workload
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := place{owner, name}
+	d.drop(p, now)
+	for _, death := range d.of[p] {
+		out = append(out, death)
+	}
+	slices.SortFunc(out, func(a, b workload.Death) int { return a.Died.Compare(b.Died) })
+	return out
+}
+
+// drop forgets what is too old at a place. The lock is held.
+func (d *Deaths) drop(p place, now time.Time) {
 	for uid, death := range d.of[p] {
 		if now.Sub(death.Died) > forgotten {
 			delete(d.of[p], uid)
-			continue
 		}
-		out = append(out, death)
 	}
 	if len(d.of[p]) == 0 {
 		delete(d.of, p)
 	}
-	slices.SortFunc(out, func(a, b workload.Death) int { return a.Died.Compare(b.Died) })
-	return out
 }
 
 // Forget drops what is known of an owner that is gone.
