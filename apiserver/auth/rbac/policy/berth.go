@@ -41,9 +41,9 @@ func berth() map[string][]rbacv1.PolicyRule {
 			allow(read, scheduling, "priorityclasses"),
 			allow(read, berthGroup, "holds"),
 			allow("update", policyGroup, "poddisruptionbudgets/status")),
-		// The Lease of Berth's loops, and what drains and evictions need; what was driven
-		// out of a node is held off it. Records of displacements are events, which are read again.
-		"system:berth:controllers": append(leader("berth-controller"), allow("create", core, "pods/eviction"), allow(readWrite, berthGroup, "holds"),
+		// The Lease of Berth's loops; what was driven out of a node is held off it. Records of
+		// displacements are events, which are read again.
+		"system:berth:controllers": append(leader("berth-controller"), allow(readWrite, berthGroup, "holds"),
 			allow(read, core, "pods", "nodes"), allow(read, eventsGroup, "events"), events()),
 	}
 }
