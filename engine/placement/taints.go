@@ -53,7 +53,9 @@ func (a *attempt) tolerates(t *model.Taint) bool {
 	return false
 }
 
-func tolerates(tol *model.Toleration, t *model.Taint, numeric bool) bool { return tol.Bears(t, numeric) }
+func tolerates(tol *model.Toleration, t *model.Taint, numeric bool) bool {
+	return tol.Bears(t, numeric)
+}
 
 // taintText is a taint as kubectl writes it.
 func taintText(t *model.Taint) string {
