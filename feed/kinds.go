@@ -20,10 +20,11 @@ import (
 
 // kind is how objects of one kind are read and compiled.
 type kind struct {
-	name     string
-	object   runtime.Object
-	list     func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	name   string
+	object runtime.Object
+	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// compile and identity give nil for what nobody needs to know.
 	compile  func(obj any) (any, error)
 	identity func(namespace, name, uid string) any
 }
@@ -55,7 +56,7 @@ func read[T runtime.Object, L runtime.Object, M any](name string, object T, clie
 func (f *Feed) kinds() []kind {
 	core, apps, in := f.client.CoreV1(), f.client.AppsV1(), f.intake
 	return append([]kind{
-		f.pods(),
+		f.pods(), f.evictions(),
 		read("nodes", &corev1.Node{}, core.Nodes(), in.Node, func(_, name, _ string) any { return &model.Node{Name: name} }),
 		read("namespaces", &corev1.Namespace{}, core.Namespaces(), in.Namespace,
 			func(_, name, _ string) any { return &model.Namespace{Name: name} }),
@@ -112,6 +113,30 @@ func (f *Feed) pods() kind {
 	}
 	k.watch = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 		o.FieldSelector = unfinished
+		return client.Watch(ctx, o)
+	}
+	return k
+}
+
+// evictions are the pods that failed, of which only those matter that their node threw out.
+func (f *Feed) evictions() kind {
+	client := f.client.CoreV1().Pods("")
+	const failed = "status.phase=Failed"
+	k := read("failed pods", &corev1.Pod{}, client, f.intake.Eviction, func(_, _, _ string) any { return nil })
+	compile := k.compile
+	k.compile = func(obj any) (any, error) {
+		o, err := compile(obj)
+		if e, ok := o.(*model.Eviction); ok && e == nil {
+			return nil, err
+		}
+		return o, err
+	}
+	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		o.FieldSelector = failed
+		return client.List(ctx, o)
+	}
+	k.watch = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		o.FieldSelector = failed
 		return client.Watch(ctx, o)
 	}
 	return k

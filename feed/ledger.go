@@ -86,6 +86,9 @@ func (l *ledger) upsert(events []scheduling.Event, obj any) ([]scheduling.Event,
 		return nil, err
 	}
 	l.uids[k] = string(o.GetUID())
+	if compiled == nil {
+		return events, nil
+	}
 	return append(events, scheduling.Upsert{Object: compiled}), nil
 }
 
@@ -96,7 +99,10 @@ func (l *ledger) remove(events []scheduling.Event, k string) []scheduling.Event 
 	}
 	delete(l.uids, k)
 	namespace, name := cut(k)
-	return append(events, scheduling.Remove{Object: l.kind.identity(namespace, name, uid)})
+	if o := l.kind.identity(namespace, name, uid); o != nil {
+		events = append(events, scheduling.Remove{Object: o})
+	}
+	return events
 }
 
 func key(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }

@@ -118,8 +118,8 @@ func (a *audit) viewEqualsStore(atRest bool) {
 		switch {
 		case !ok:
 			a.fail("ViewEqualsStore", "node "+want.Model.Name+" is not known")
-		case !reflect.DeepEqual(state.Node(have).Model, want.Model):
-			a.fail("ViewEqualsStore", fmt.Sprintf("node %s is known as %+v, and is %+v", want.Model.Name, *state.Node(have).Model, *want.Model))
+		case !reflect.DeepEqual(s.machine.Reported(want.Model.Name), want.Model):
+			a.fail("ViewEqualsStore", fmt.Sprintf("node %s is known as %+v, and is %+v", want.Model.Name, *s.machine.Reported(want.Model.Name), *want.Model))
 		case !assumed && (len(state.Node(have).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(have).Used, want.Used)):
 			a.fail("ViewEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
 				want.Model.Name, len(state.Node(have).Pods), state.Node(have).Used, len(want.Pods), want.Used))

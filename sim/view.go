@@ -41,7 +41,7 @@ func NewView() *View {
 // See appends the events of one change.
 func (v *View) See(in []Input, c store.Change) []Input {
 	if c.New == nil || finished(c.New) {
-		return v.remove(in, c.Kind, keyOf(c.Object()))
+		return v.evicted(v.remove(in, c.Kind, keyOf(c.Object())), c.New)
 	}
 	return v.upsert(in, c.Kind, c.New)
 }
@@ -54,6 +54,7 @@ func (v *View) Replace(in []Input, k store.Kind, list []store.Object) []Input {
 			in = v.upsert(in, k, o)
 			there[keyOf(o)] = true
 		}
+		in = v.evicted(in, o)
 	}
 	var gone []string
 	for key := range v.uids[k] {
@@ -64,6 +65,16 @@ func (v *View) Replace(in []Input, k store.Kind, list []store.Object) []Input {
 	slices.Sort(gone)
 	for _, key := range gone {
 		in = v.remove(in, k, key)
+	}
+	return in
+}
+
+// evicted appends that a pod was thrown out by its node, if it was.
+func (v *View) evicted(in []Input, o store.Object) []Input {
+	if p, ok := o.(*corev1.Pod); ok && finished(p) {
+		if e := v.intake.Eviction(p); e != nil {
+			in = append(in, Input{Event: scheduling.Upsert{Object: e}, Object: o})
+		}
 	}
 	return in
 }
@@ -104,6 +115,9 @@ func (v *View) Compile(o store.Object) any {
 	in := v.intake
 	switch o := o.(type) {
 	case *corev1.Pod:
+		if finished(o) { // all that is read of it
+			return in.Eviction(o)
+		}
 		return in.Pod(o)
 	case *corev1.Node:
 		return in.Node(o)

@@ -27,6 +27,7 @@ type PressureCondition struct {
 
 // Eviction is that a pod was thrown out by its node, which was low on something.
 type Eviction struct {
+	Node     string
 	Pressure Pressure
 	At       time.Time
 }

@@ -28,6 +28,8 @@ func (m *Machine) upsert(now time.Time, object any) {
 		m.upsertPod(now, o)
 	case *model.Node:
 		m.upsertNode(now, o)
+	case *model.Eviction:
+		m.assumePressure(now, o)
 	case *model.Namespace:
 		old, ok := m.state.NamespaceLabels(o.Name)
 		if m.state.UpsertNamespace(*o); !ok || !equal(old, o.Labels) {

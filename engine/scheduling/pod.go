@@ -21,7 +21,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	held := m.state.HoldsVolumes(p.UID)
 	m.state.UpsertPod(p)
 	if p.Evicted != nil {
-		m.assumePressure(now, p)
+		m.assumePressure(now, p.Evicted)
 	}
 	if p.NodeName != "" || p.Finished() {
 		m.over(p.UID)

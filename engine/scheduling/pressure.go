@@ -67,24 +67,35 @@ func (m *Machine) pressure(node string) *pressured {
 	return nil
 }
 
+// Reported is a node as it was reported, without the pressure that is assumed of it; nil when it is
+// not known.
+func (m *Machine) Reported(node string) *model.Node {
+	if p := m.pressure(node); p != nil && p.seen != nil {
+		return p.seen
+	}
+	if id, known := m.state.NodeID(node); known {
+		return m.state.Node(id).Model
+	}
+	return nil
+}
+
 func (m *Machine) dropPressure(node string) {
 	m.pressured = slices.DeleteFunc(m.pressured, func(p *pressured) bool { return p.node == node })
 }
 
 // assumePressure takes in that a node threw a pod out.
-func (m *Machine) assumePressure(now time.Time, pod *model.Pod) {
-	e := pod.Evicted
+func (m *Machine) assumePressure(now time.Time, e *model.Eviction) {
 	end := e.At.Add(m.cfg.AssumedPressure)
 	if e.At.After(now) { // the node's clock is ahead, or it is no node that says so
 		end = now.Add(m.cfg.AssumedPressure)
 	}
-	if pod.NodeName == "" || !end.After(now) {
+	if e.Node == "" || !end.After(now) {
 		return
 	}
-	p := m.pressure(pod.NodeName)
+	p := m.pressure(e.Node)
 	if p == nil {
-		p = &pressured{node: pod.NodeName}
-		if id, known := m.state.NodeID(pod.NodeName); known {
+		p = &pressured{node: e.Node}
+		if id, known := m.state.NodeID(e.Node); known {
 			p.seen = m.state.Node(id).Model
 		}
 		m.pressured = append(m.pressured, p)

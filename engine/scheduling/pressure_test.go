@@ -10,7 +10,7 @@ import (
 // thrownOut is a pod that a node threw out for want of memory.
 func thrownOut(node string, at time.Time) *model.Pod {
 	p := ofOwner("out", "db", 100)
-	p.NodeName, p.Phase, p.Evicted = node, model.Failed, &model.Eviction{Pressure: model.MemoryPressure, At: at}
+	p.NodeName, p.Phase, p.Evicted = node, model.Failed, &model.Eviction{Node: node, Pressure: model.MemoryPressure, At: at}
 	return p
 }
 

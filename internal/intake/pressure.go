@@ -36,11 +36,14 @@ func evicted(pod *corev1.Pod) *model.Eviction {
 	}
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return &model.Eviction{Pressure: p, At: c.LastTransitionTime.Time}
+			return &model.Eviction{Node: pod.Spec.NodeName, Pressure: p, At: c.LastTransitionTime.Truncate(time.Second)}
 		}
 	}
 	return nil
 }
+
+// Eviction is how a pod's node threw it out; nil when it did not.
+func (in *Intake) Eviction(pod *corev1.Pod) *model.Eviction { return evicted(pod) }
 
 func pressureOf(t corev1.NodeConditionType) (model.Pressure, bool) {
 	switch t {
@@ -56,7 +59,7 @@ func pressureOf(t corev1.NodeConditionType) (model.Pressure, bool) {
 
 func later(a, b metav1.Time) time.Time {
 	if a.Before(&b) {
-		return b.Time
+		a = b
 	}
-	return a.Time
+	return a.Truncate(time.Second) // as the API keeps it
 }

@@ -201,7 +201,7 @@ func readUntil(p *parser, w *words) (err error) {
 }
 
 func readOption(p *parser, w *words) error {
-	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "rest", "exact")
+	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "rest", "exact")
 	if err != nil {
 		return err
 	}
@@ -227,6 +227,9 @@ func readOption(p *parser, w *words) error {
 		q.LeftoverAfter = o.span("leftover", q.LeftoverAfter)
 		q.InitialBackoff, q.MaxBackoff = o.span("backoff", q.InitialBackoff), o.span("maxbackoff", q.MaxBackoff)
 		s.Machine.VictimsTimeout = o.span("victims", s.Machine.VictimsTimeout)
+		if o.has("nopressure") {
+			s.Machine.AssumedPressure = 0
+		}
 		s.Evictions.RefuseSeveral = s.Evictions.RefuseSeveral || o.values["several"] == "refuse"
 		s.Evictions.Recount = s.Evictions.Recount && !o.has("norecount")
 		s.KeepFailedDebits = s.KeepFailedDebits || o.has("keepdebits")
