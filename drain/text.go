@@ -69,7 +69,11 @@ func (r *Result) headline(b *strings.Builder, foretold bool) {
 	}
 	fmt.Fprintf(b, "%s%s: %s", noun, strings.Join(r.Nodes, ", "), strings.Join(words, ", "))
 	if r.Rounds > 0 && foretold {
-		fmt.Fprintf(b, "; %d rounds", r.Rounds)
+		rounds := "rounds"
+		if r.Rounds == 1 {
+			rounds = "round"
+		}
+		fmt.Fprintf(b, "; %d %s", r.Rounds, rounds)
 	}
 	b.WriteString("\n")
 }

@@ -171,6 +171,9 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 	if err != nil {
 		return nil, err
 	}
+	if _, err := client.Discovery().ServerVersion(); err != nil {
+		return nil, err // the feed would try for ever
+	}
 	d := drain.Drain{Client: client, Holds: holds, Scheduler: s, Nodes: nodes, Options: f.options, Patience: drain.DefaultPatience(), Timeout: f.timeout,
 		Tell: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }}
 	if f.grace >= 0 {
@@ -178,6 +181,8 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 	}
 	r, err := d.Run(cmd.Context())
 	switch {
+	case errors.Is(err, context.Canceled) && r == nil:
+		return r, fmt.Errorf("stopped before any pod was evicted; a node that was cordoned stays so")
 	case errors.Is(err, context.Canceled):
 		return r, fmt.Errorf("stopped; the nodes stay cordoned: the same command goes on, and kubectl uncordon takes it back")
 	case err != nil && r != nil:

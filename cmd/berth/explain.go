@@ -30,6 +30,8 @@ func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
 		Short: "Say why a pod is where it is, or nowhere, or had to leave, and what a node is good for",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(explainPodCommand(), explainNodeCommand(), explainDisplacementCommand())
 	return cmd
