@@ -3,14 +3,9 @@ package sim
 import (
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 
-	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/intake"
@@ -71,8 +66,8 @@ func (v *View) Replace(in []Input, k store.Kind, list []store.Object) []Input {
 
 // evicted appends that a pod was thrown out by its node, if it was.
 func (v *View) evicted(in []Input, o store.Object) []Input {
-	if p, ok := o.(*corev1.Pod); ok && finished(p) {
-		if e := v.intake.Eviction(p); e != nil {
+	if o != nil && finished(o) {
+		if e := v.Compile(o); e != nil {
 			in = append(in, Input{Event: scheduling.Upsert{Object: e}, Object: o})
 		}
 	}
@@ -110,56 +105,14 @@ func finished(o store.Object) bool {
 // Pod compiles a pod.
 func (v *View) Pod(p *corev1.Pod) *model.Pod { return v.intake.Pod(p) }
 
-// Compile makes a model of an object; nil of what scheduling does not read.
+// Compile makes a model of an object; nil of what scheduling does not read. Of a pod that
+// has ended it reads nothing but how its node threw it out.
 func (v *View) Compile(o store.Object) any {
-	in := v.intake
-	switch o := o.(type) {
-	case *corev1.Pod:
-		if finished(o) { // all that is read of it
-			return in.Eviction(o)
+	if p, ok := o.(*corev1.Pod); ok && finished(p) {
+		if e := v.intake.Eviction(p); e != nil {
+			return e
 		}
-		return in.Pod(o)
-	case *corev1.Node:
-		return in.Node(o)
-	case *corev1.Namespace:
-		return in.Namespace(o)
-	case *corev1.Service:
-		return in.Service(o)
-	case *corev1.ReplicationController:
-		return in.ReplicationController(o)
-	case *appsv1.ReplicaSet:
-		return in.ReplicaSet(o)
-	case *appsv1.StatefulSet:
-		return in.StatefulSet(o)
-	case *policyv1.PodDisruptionBudget:
-		return in.Budget(o)
-	case *schedulingv1.PriorityClass:
-		return in.PriorityClass(o)
-	case *v1alpha1.Hold:
-		return in.Hold(o)
+		return nil
 	}
-	return v.compileVolume(o)
-}
-
-func (v *View) compileVolume(o store.Object) any {
-	in := v.intake
-	switch o := o.(type) {
-	case *corev1.PersistentVolume:
-		return in.PersistentVolume(o)
-	case *corev1.PersistentVolumeClaim:
-		return in.PersistentVolumeClaim(o)
-	case *storagev1.StorageClass:
-		return in.StorageClass(o)
-	case *storagev1.CSINode:
-		return in.CSINode(o)
-	case *storagev1.CSIDriver:
-		return in.CSIDriver(o)
-	case *storagev1.CSIStorageCapacity:
-		return in.CSIStorageCapacity(o)
-	case *storagev1.VolumeAttachment:
-		return in.VolumeAttachment(o)
-	case *resourcev1.ResourceClaim:
-		return in.ResourceClaim(o)
-	}
-	return nil
+	return v.intake.Compile(o)
 }
