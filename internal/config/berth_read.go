@@ -82,8 +82,13 @@ func ReadBerth(d Document) (Berth, error) {
 		return c, fmt.Errorf("%s: %s %s: must be %s %s", d.File, d.APIVersion, d.Kind, APIVersion, Kind)
 	}
 	strict, err := kjson.UnmarshalStrict(d.JSON, &c)
-	if err != nil {
-		return c, fmt.Errorf("%s: %w", d.File, err)
+	if err != nil { // a value of the wrong type ends that; whoever reads on finds all the rest
+		c = Default()
+		var f faults
+		f.decode("", d.JSON, &c)
+		if strict = f.errs; len(strict) == 0 {
+			strict = []error{err}
+		}
 	}
 	errs := append(strict, c.Validate()...)
 	for i := range errs {

@@ -57,7 +57,8 @@ func TestBadBerthFilesAreRefused(t *testing.T) {
 	head := "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
 	for name, tc := range map[string]struct{ text, want string }{
 		"unknown field":          {head + "scheduler: {sed: 1}", `unknown field "scheduler.sed"`},
-		"wrong type":             {head + "scheduler: {seed: word}", "seed"},
+		"wrong type":             {head + "scheduler: {seed: word}", `scheduler.seed: "word": must be a whole number`},
+		"and what else is wrong": {head + "scheduler: {seed: word, bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
 		"below the range":        {head + "scheduler: {bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
 		"all faults at once":     {head + "nodes: {statusWriters: -1, x: 1}", "nodes.statusWriters: -1"},
 		"plugin twice":           {head + "apiServer: {disableAdmissionPlugins: [A, A]}", "apiServer.disableAdmissionPlugins[1]"},
