@@ -102,6 +102,7 @@ func TestPodsGoWhenTheyAreDue(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		must[*corev1.Pod](t)(pods.Update(ctx, pod("edited", 100), metav1.UpdateOptions{}))
 		time.Sleep(5 * time.Minute)
+		synctest.Wait()
 		if want := []string{"now 10", "soon 40", "edited 110"}; !slices.Equal(n.went, want) {
 			t.Errorf("went %v, want %v", n.went, want)
 		}
@@ -116,6 +117,7 @@ func TestAPodThatMayStayIsTold(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		events, err := api.CoreV1().Events("ns").List(ctx, metav1.ListOptions{})
 		if err != nil || len(events.Items) != 1 || events.Items[0].Message != "Cancelling deletion of Pod ns/p" || events.Items[0].Reason != "TaintManagerEviction" {
 			t.Errorf("events %+v, %v", events, err)
@@ -131,6 +133,7 @@ func TestWhatFailsIsTriedAgain(t *testing.T) {
 		must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, node(true), metav1.UpdateOptions{}))
 		must[*corev1.Pod](t)(api.CoreV1().Pods("ns").Create(ctx, pod("p", 0), metav1.CreateOptions{}))
 		time.Sleep(5 * time.Minute)
+		synctest.Wait()
 		if len(n.went) != 1 {
 			t.Errorf("went %v", n.went)
 		}

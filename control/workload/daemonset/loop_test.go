@@ -118,12 +118,12 @@ func TestANodeThatThrowsPodsOutGetsFewer(t *testing.T) {
 	stage.In(t, play, func(s *stage.Stage) {
 		s.Node("a")
 		s.Node("b")
-		s.Live = func(p *corev1.Pod) bool {
+		s.Live(func(p *corev1.Pod) bool {
 			if p.Spec.NodeName == "a" {
 				stage.End(p, corev1.PodFailed, "Evicted", 1)
 			}
 			return p.Spec.NodeName == "a"
-		}
+		})
 		add(s)
 		s.Quiet(time.Hour)
 		if n := s.Said("FailedDaemonPod"); n < 5 || n > 13 {
@@ -132,7 +132,7 @@ func TestANodeThatThrowsPodsOutGetsFewer(t *testing.T) {
 		if s.Said("BackOff") == 0 {
 			t.Error("nobody says why there is no pod")
 		}
-		s.Live = nil
+		s.Live(nil)
 		s.Quiet(15 * time.Minute)
 		want(s, "the node is well again", "a agent:1", "b agent:1")
 	})

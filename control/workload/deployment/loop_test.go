@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -236,9 +237,10 @@ func TestANameThatIsTakenIsAvoided(t *testing.T) {
 
 func TestAReplicaSetThatIsRefusedIsTold(t *testing.T) {
 	in(t, func(w *world) {
-		refuse := true
+		var refuse atomic.Bool
+		refuse.Store(true)
 		w.PrependReactor("create", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
-			if refuse {
+			if refuse.Load() {
 				return true, nil, apierrors.NewForbidden(appsv1.Resource("replicasets"), "", errors.New("exceeded quota"))
 			}
 			return false, nil, nil
@@ -254,7 +256,7 @@ func TestAReplicaSetThatIsRefusedIsTold(t *testing.T) {
 		}) {
 			t.Errorf("no event says it: %v %v", events, err)
 		}
-		refuse = false
+		refuse.Store(false)
 		w.quiet(time.Minute)
 		w.want("web:1 1 1")
 		if r := w.reason(appsv1.DeploymentProgressing); r != "NewReplicaSetAvailable" {

@@ -67,7 +67,7 @@ func ends(phase corev1.PodPhase, code int32) func(p *corev1.Pod) bool {
 
 func TestAJobCompletesAndExpires(t *testing.T) {
 	stage.In(t, play, func(s *stage.Stage) {
-		s.Live = ends(corev1.PodSucceeded, 0)
+		s.Live(ends(corev1.PodSucceeded, 0))
 		ttl, indexed := int32(100), batchv1.IndexedCompletion
 		add(s, 5, 2, func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished, j.Spec.CompletionMode = &ttl, &indexed })
 		s.Quiet(time.Minute)
@@ -94,7 +94,7 @@ func TestAJobCompletesAndExpires(t *testing.T) {
 
 func TestAJobFails(t *testing.T) {
 	stage.In(t, play, func(s *stage.Stage) {
-		s.Live = ends(corev1.PodFailed, 1)
+		s.Live(ends(corev1.PodFailed, 1))
 		limit := int32(2)
 		add(s, 1, 1, func(j *batchv1.Job) { j.Spec.BackoffLimit = &limit })
 		s.Quiet(20 * time.Second)
@@ -161,7 +161,7 @@ func TestAnAnswerThatIsLostCountsOnce(t *testing.T) {
 			}
 			return false, nil, nil
 		})
-		s.Live = ends(corev1.PodSucceeded, 0)
+		s.Live(ends(corev1.PodSucceeded, 0))
 		add(s, 6, 3)
 		s.Quiet(5 * time.Minute)
 		if job := now(s); has(job, batchv1.JobComplete) == "" || job.Status.Succeeded != 6 || len(s.Pods()) != 6 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,8 +26,25 @@ import (
 type world struct {
 	*testing.T
 	*fake.Clientset
-	refuse func(*corev1.Pod) error // nil: every pod may be made
-	made   int
+	mu      sync.Mutex
+	refuses func(*corev1.Pod) error // nil: every pod may be made
+	made    int
+}
+
+// refuse has pods made, or not, as f says from now on.
+func (w *world) refuse(f func(*corev1.Pod) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuses = f
+}
+
+func (w *world) mayBe(p *corev1.Pod) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuses == nil {
+		return nil
+	}
+	return w.refuses(p)
 }
 
 // in runs a test in a world of its own, in virtual time.
@@ -40,8 +58,8 @@ func in(t *testing.T, test func(w *world)) {
 			if !ok {
 				return false, nil, nil
 			}
-			if p, is := obj.(*corev1.Pod); is && w.refuse != nil {
-				if err := w.refuse(p); err != nil {
+			if p, is := obj.(*corev1.Pod); is {
+				if err := w.mayBe(p); err != nil {
 					return true, nil, err
 				}
 			}
@@ -165,10 +183,10 @@ func TestPodsAreAdoptedAndReleased(t *testing.T) {
 func TestAFailureIsToldAndTriedAgain(t *testing.T) {
 	in(t, func(w *world) {
 		asked := 0
-		w.refuse = func(p *corev1.Pod) error {
+		w.refuse(func(p *corev1.Pod) error {
 			asked++
 			return apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
-		}
+		})
 		w.add(8)
 		_, rs := w.settled(200 * time.Millisecond) // the caches are filled after a tenth of a second
 		if c := rs.Status.Conditions; len(c) != 1 || c[0].Reason != "FailedCreate" || !strings.HasPrefix(c[0].Message, `pods is forbidden`) && !strings.Contains(c[0].Message, "exceeded quota") {
@@ -177,7 +195,7 @@ func TestAFailureIsToldAndTriedAgain(t *testing.T) {
 		if asked > 6 {
 			t.Errorf("%d pods were tried: one at a time is enough", asked)
 		}
-		w.refuse = nil
+		w.refuse(nil)
 		pods, rs := w.settled(time.Minute)
 		if len(pods) != 8 || len(rs.Status.Conditions) != 0 {
 			t.Errorf("%d pods, conditions %+v", len(pods), rs.Status.Conditions)
@@ -208,13 +226,13 @@ func TestALostAnswerMakesNoSecondPod(t *testing.T) {
 func TestALostRequestIsMadeUpFor(t *testing.T) {
 	in(t, func(w *world) {
 		lost := true
-		w.refuse = func(*corev1.Pod) error {
+		w.refuse(func(*corev1.Pod) error {
 			if lost {
 				lost = false
 				return apierrors.NewTimeoutError("no answer", 0)
 			}
 			return nil
-		}
+		})
 		w.add(1)
 		if pods, _ := w.settled(5 * time.Second); len(pods) != 0 {
 			t.Errorf("%d pods, while nobody knows", len(pods))
@@ -228,10 +246,10 @@ func TestALostRequestIsMadeUpFor(t *testing.T) {
 // TestPodsThatDieAtOnceGetFewer has a node refuse every pod of a ReplicaSet that names it: #94245.
 func TestPodsThatDieAtOnceGetFewer(t *testing.T) {
 	in(t, func(w *world) {
-		w.refuse = func(p *corev1.Pod) error {
+		w.refuse(func(p *corev1.Pod) error {
 			p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "NodeAffinity", StartTime: &metav1.Time{Time: time.Now()}}
 			return nil
-		}
+		})
 		w.add(1, func(rs *appsv1.ReplicaSet) { rs.Spec.Template.Spec.NodeName = "n1" })
 		if pods, _ := w.settled(time.Hour); len(pods) < 8 || len(pods) > 13 {
 			t.Errorf("%d pods were made in an hour", len(pods))

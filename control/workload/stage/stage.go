@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +28,21 @@ const Namespace = "ns"
 type Stage struct {
 	*testing.T
 	*fake.Clientset
-	// Live, if it is set, changes a pod that is bound before anything else; it says whether it did.
-	Live func(p *corev1.Pod) bool
+	live atomic.Pointer[func(p *corev1.Pod) bool]
 	made int
+}
+
+// Live has f change pods that are bound before anything else, from now on; it says whether it did. Nil: no more.
+func (s *Stage) Live(f func(p *corev1.Pod) bool) {
+	if f == nil {
+		f = func(*corev1.Pod) bool { return false }
+	}
+	s.live.Store(&f)
+}
+
+func (s *Stage) lives(p *corev1.Pod) bool {
+	f := s.live.Load()
+	return f != nil && (*f)(p)
 }
 
 // Loop is what plays: the Run of a loop.
@@ -114,7 +127,7 @@ func (s *Stage) step(ctx context.Context, p *corev1.Pod) error {
 		if p.Spec.NodeName = template.DaemonNode(p); p.Spec.NodeName == "" {
 			p.Spec.NodeName = "n1"
 		}
-	case s.Live != nil && s.Live(p):
+	case s.lives(p):
 	case p.Status.Phase == corev1.PodRunning:
 		return nil
 	default:

@@ -150,10 +150,10 @@ func TestClaimsGoByTheirPolicy(t *testing.T) {
 // TestANumberThatFailsIsMadeAgain: at once, and then after pauses that double.
 func TestANumberThatFailsIsMadeAgain(t *testing.T) {
 	stage.In(t, play, func(s *stage.Stage) {
-		s.Live = func(p *corev1.Pod) bool {
+		s.Live(func(p *corev1.Pod) bool {
 			stage.End(p, corev1.PodFailed, "NodeAffinity", 1)
 			return true
-		}
+		})
 		add(s, 1)
 		s.Quiet(time.Hour)
 		if n := s.Said("RecreatingFailedPod"); n < 5 || n > 14 {
