@@ -24,6 +24,7 @@ import (
 
 	"github.com/berthproject/berth/control/template"
 	"github.com/berthproject/berth/control/workload/replicaset"
+	"github.com/berthproject/berth/control/workload/stage"
 	"github.com/berthproject/berth/internal/intake"
 )
 
@@ -31,8 +32,9 @@ import (
 type world struct {
 	*testing.T
 	*fake.Clientset
+	stage.Reactor
 	made    int
-	noReady bool
+	noReady atomic.Bool
 }
 
 // in runs a test in a world of its own, in virtual time.
@@ -48,6 +50,7 @@ func in(t *testing.T, test func(w *world)) {
 			}
 			return false, nil, nil
 		})
+		w.Before(w.Clientset)
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(w.Clientset, 0)
 		done := make(chan error, 3)
@@ -79,7 +82,7 @@ func (w *world) kubelet(ctx context.Context) error {
 		}
 		for i := range pods.Items {
 			p := &pods.Items[i]
-			if p.Status.Phase == corev1.PodRunning || w.noReady {
+			if p.Status.Phase == corev1.PodRunning || w.noReady.Load() {
 				continue
 			}
 			p.Status.Phase, p.Spec.NodeName = corev1.PodRunning, "n1"
@@ -203,7 +206,7 @@ func TestPauseAndRecreate(t *testing.T) {
 
 func TestADeadlineIsToldWithoutAnEvent(t *testing.T) {
 	in(t, func(w *world) {
-		w.noReady = true
+		w.noReady.Store(true)
 		w.add(2)
 		w.quiet(50 * time.Second)
 		if r := w.reason(appsv1.DeploymentProgressing); r != "ReplicaSetUpdated" {
@@ -237,13 +240,8 @@ func TestANameThatIsTakenIsAvoided(t *testing.T) {
 
 func TestAReplicaSetThatIsRefusedIsTold(t *testing.T) {
 	in(t, func(w *world) {
-		var refuse atomic.Bool
-		refuse.Store(true)
-		w.PrependReactor("create", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
-			if refuse.Load() {
-				return true, nil, apierrors.NewForbidden(appsv1.Resource("replicasets"), "", errors.New("exceeded quota"))
-			}
-			return false, nil, nil
+		w.On("create", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(appsv1.Resource("replicasets"), "", errors.New("exceeded quota"))
 		})
 		w.add(1)
 		w.quiet(time.Second)
@@ -256,7 +254,7 @@ func TestAReplicaSetThatIsRefusedIsTold(t *testing.T) {
 		}) {
 			t.Errorf("no event says it: %v %v", events, err)
 		}
-		refuse.Store(false)
+		w.Set(func(clienttesting.Action) (bool, runtime.Object, error) { return false, nil, nil })
 		w.quiet(time.Minute)
 		w.want("web:1 1 1")
 		if r := w.reason(appsv1.DeploymentProgressing); r != "NewReplicaSetAvailable" {

@@ -152,7 +152,7 @@ func TestPodsOfAJobThatIsGoneMayGo(t *testing.T) {
 func TestAnAnswerThatIsLostCountsOnce(t *testing.T) {
 	stage.In(t, play, func(s *stage.Stage) {
 		n := 0
-		s.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		s.Set(func(a clienttesting.Action) (bool, runtime.Object, error) {
 			switch a.GetVerb() + " " + a.GetResource().Resource + "/" + a.GetSubresource() {
 			case "update jobs/status", "patch pods/", "create pods/":
 				if n++; n%2 == 0 {

@@ -20,12 +20,15 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/workload/stage"
 )
 
 // world is an API with the loop at work.
 type world struct {
 	*testing.T
 	*fake.Clientset
+	stage.Reactor
 	mu      sync.Mutex
 	refuses func(*corev1.Pod) error // nil: every pod may be made
 	made    int
@@ -68,6 +71,7 @@ func in(t *testing.T, test func(w *world)) {
 			m.SetCreationTimestamp(metav1.Now())
 			return false, nil, nil
 		})
+		w.Before(w.Clientset)
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(w.Clientset, 0)
 		done := make(chan error, 2)
@@ -206,7 +210,7 @@ func TestAFailureIsToldAndTriedAgain(t *testing.T) {
 func TestALostAnswerMakesNoSecondPod(t *testing.T) {
 	in(t, func(w *world) {
 		lost := true
-		w.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		w.On("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 			if !lost {
 				return false, nil, nil
 			}

@@ -28,6 +28,7 @@ const Namespace = "ns"
 type Stage struct {
 	*testing.T
 	*fake.Clientset
+	Reactor
 	live atomic.Pointer[func(p *corev1.Pod) bool]
 	made int
 }
@@ -62,6 +63,7 @@ func In(t *testing.T, play []Loop, test func(s *Stage)) {
 			return false, nil, nil
 		})
 		s.PrependReactor("delete", "pods", s.deletePod)
+		s.Before(s.Clientset)
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(s.Clientset, 0)
 		done := make(chan error, len(play)+1)
