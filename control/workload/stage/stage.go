@@ -1,8 +1,10 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -146,13 +148,14 @@ func (s *Stage) Quiet(d time.Duration) {
 	synctest.Wait()
 }
 
-// Pods are those that are there.
+// Pods are those that are there, by name.
 func (s *Stage) Pods() []corev1.Pod {
 	list, err := s.CoreV1().Pods(Namespace).List(s.Context(), metav1.ListOptions{})
 	if err != nil {
 		s.Error(err)
 		return nil
 	}
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items
 }
 
