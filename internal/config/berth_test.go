@@ -64,7 +64,7 @@ func TestBadBerthFilesAreRefused(t *testing.T) {
 		"plugin twice":           {head + "apiServer: {disableAdmissionPlugins: [A, A]}", "apiServer.disableAdmissionPlugins[1]"},
 		"a rate below 0":         {head + "nodeLifecycle: {evictionRate: -0.1}", "nodeLifecycle.evictionRate: -0.1: must be between 0 and 1000"},
 		"a share above 1":        {head + "nodeLifecycle: {unhealthyZoneThreshold: 55}", "nodeLifecycle.unhealthyZoneThreshold: 55: must be between 0 and 1"},
-		"a lease too late":       {head + "nodes: {leaseRenewalSeconds: 50}", "nodes.leaseRenewalSeconds: 50: must be less than nodeLifecycle.gracePeriodSeconds, 50"},
+		"a lease too late":       {head + "nodes: {leaseRenewalSeconds: 51}", "nodes.leaseRenewalSeconds: 51: must be at most nodeLifecycle.gracePeriodSeconds, 50"},
 		"no grace":               {head + "nodeLifecycle: {gracePeriodSeconds: 0}", "nodeLifecycle.gracePeriodSeconds: 0: must be between 2 and 86400"},
 		"a frozen word":          {head + "taints: {frozenDeadline: never}", "taints"},
 		"neither and nor refuse": {head + "budgets: {severalMatch: or}", `budgets.severalMatch: "or": must be and or refuse`},

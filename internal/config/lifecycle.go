@@ -61,8 +61,8 @@ func (c *Berth) lifecycleFaults(within func(path string, v, low, high int)) (err
 	within("podGC.terminatedThreshold", c.PodGC.TerminatedThreshold, 0, 1000000)
 	within("podGC.evictedCap", c.PodGC.EvictedCap, 0, 1000000)
 	within("podGC.evictedTTLSeconds", c.PodGC.EvictedTTLSeconds, 0, 31536000)
-	if r := c.Nodes.LeaseRenewalSeconds; n.GracePeriodSeconds >= 2 && r >= n.GracePeriodSeconds {
-		errs = append(errs, fmt.Errorf("nodes.leaseRenewalSeconds: %d: must be less than nodeLifecycle.gracePeriodSeconds, %d: every node would be lost in between", r, n.GracePeriodSeconds))
+	if r := c.Nodes.LeaseRenewalSeconds; n.GracePeriodSeconds >= 2 && r > n.GracePeriodSeconds {
+		errs = append(errs, fmt.Errorf("nodes.leaseRenewalSeconds: %d: must be at most nodeLifecycle.gracePeriodSeconds, %d: every node would be lost in between", r, n.GracePeriodSeconds))
 	}
 	for _, f := range []struct {
 		path    string
