@@ -1,0 +1,124 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+)
+
+// Group is a cgroup opened for reading. Its reads allocate nothing; they must
+// not run at once. Close it.
+type Group struct {
+	Path string
+
+	v2     bool
+	root   bool // version 2's root has no memory.current
+	usage  file
+	stat   file
+	limit  file
+	oom    file
+	pids   file
+	pidMax file
+	cpu    file
+	stall  file
+	info   file // /proc/meminfo, for the whole machine
+	space  [16384]byte
+}
+
+// Open opens the cgroup at path; "/" is the whole machine.
+func (h *Host) Open(path string) (*Group, error) {
+	path = filepath.Clean("/" + path)
+	g := &Group{Path: path, v2: h.Mode == V2, root: path == "/"}
+	memory := h.Dir("memory", path)
+	var errs []error
+	at := func(f *file, dir, name string) {
+		*f = file{fd: -1, name: name}
+		if dir == "" {
+			return
+		}
+		var err error
+		if *f, err = open(filepath.Join(dir, name)); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	at(&g.stat, memory, "memory.stat")
+	at(&g.info, h.proc, "meminfo")
+	at(&g.pids, h.Dir("pids", path), "pids.current")
+	at(&g.pidMax, h.Dir("pids", path), "pids.max")
+	at(&g.stall, h.pressure(path), "memory.pressure")
+	if g.v2 {
+		at(&g.usage, memory, "memory.current")
+		at(&g.limit, memory, "memory.max")
+		at(&g.oom, memory, "memory.events")
+		at(&g.cpu, h.Dir("cpu", path), "cpu.stat")
+	} else {
+		at(&g.usage, memory, "memory.usage_in_bytes")
+		at(&g.limit, memory, "memory.limit_in_bytes")
+		at(&g.oom, memory, "memory.oom_control")
+		at(&g.cpu, h.Dir("cpuacct", path), "cpuacct.usage")
+	}
+	if g.stat.fd < 0 {
+		errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(memory, "memory.stat"), ErrGone))
+	}
+	if len(errs) > 0 {
+		g.Close()
+		return nil, fmt.Errorf("cgroup %s: %w", path, errors.Join(errs...))
+	}
+	return g, nil
+}
+
+// pressure is the directory of a cgroup's PSI files: the machine's are in /proc.
+func (h *Host) pressure(path string) string {
+	if h.unified == "" {
+		return ""
+	}
+	return filepath.Join(h.unified, path)
+}
+
+// Close closes the files.
+func (g *Group) Close() {
+	for _, f := range []*file{&g.usage, &g.stat, &g.limit, &g.oom, &g.pids, &g.pidMax, &g.cpu, &g.stall, &g.info} {
+		f.close()
+	}
+}
+
+// OOMKills counts the processes of the cgroup that the kernel killed for want
+// of memory: on version 1 in the cgroup itself, on version 2 in those below, too.
+func (g *Group) OOMKills() (int64, error) {
+	text, err := g.oom.read(g.space[:])
+	if err != nil {
+		return 0, err
+	}
+	n, ok := find(text, "oom_kill")
+	if !ok {
+		return 0, fmt.Errorf("%s has no oom_kill: the kernel is older than 4.13", g.oom.name)
+	}
+	return n, nil
+}
+
+// Pids are the processes and threads in the cgroup; the machine's root has no count.
+func (g *Group) Pids() (int64, error) { return g.pids.number() }
+
+// PidLimit is how many it may have, math.MaxInt64 without a limit.
+func (g *Group) PidLimit() (int64, error) { return g.pidMax.number() }
+
+// HasPids says whether the cgroup counts processes.
+func (g *Group) HasPids() bool { return g.pids.fd >= 0 }
+
+// CPU is the time used by the cgroup and those below since it was made, in
+// nanoseconds.
+func (g *Group) CPU() (int64, error) {
+	if !g.v2 {
+		return g.cpu.number()
+	}
+	text, err := g.cpu.read(g.space[:])
+	if err != nil {
+		return 0, err
+	}
+	micro, ok := find(text, "usage_usec")
+	if !ok || micro > math.MaxInt64/1000 {
+		return 0, fmt.Errorf("%s has no usage_usec", g.cpu.name)
+	}
+	return micro * 1000, nil
+}

@@ -1,0 +1,94 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kill sends SIGKILL to all processes of the cgroup and of those below, at
+// once, and returns when each has been sent it: they may still be dying. A
+// cgroup that is not there has none.
+//
+// cgroup.kill does it in one write. Without, the processes that are listed are
+// killed; if that finds others the next time, they fork, and are frozen before
+// the next round.
+func (h *Host) Kill(path string) error {
+	if filepath.Clean("/"+path) == "/" {
+		return errors.New("cgroup /: the whole machine is not killed")
+	}
+	if h.unified != "" {
+		err := write(filepath.Join(h.unified, path, "cgroup.kill"), "1")
+		if h.Mode == V2 && (err == nil || gone(err) == nil) {
+			return nil
+		}
+	}
+	sent := map[int]bool{os.Getpid(): true}
+	fresh, err := h.round(path, sent)
+	for rounds := 0; fresh > 0 && err == nil; rounds++ {
+		if fresh, err = h.round(path, sent); fresh > 0 && err == nil {
+			if rounds == killRounds {
+				return fmt.Errorf("cgroup %s: still forks after %d rounds of SIGKILL", path, rounds)
+			}
+			fresh, err = h.frozen(path, sent)
+		}
+	}
+	return err
+}
+
+// killRounds is how often a frozen cgroup may have new processes.
+const killRounds = 50
+
+// round kills the processes that are listed and not yet sent SIGKILL, and
+// counts them.
+func (h *Host) round(path string, sent map[int]bool) (fresh int, err error) {
+	pids, err := h.Procs(path)
+	for _, pid := range pids {
+		if sent[pid] {
+			continue
+		}
+		sent[pid] = true
+		if err := unix.Kill(pid, unix.SIGKILL); err == nil {
+			fresh++
+		} else if !errors.Is(err, unix.ESRCH) {
+			return fresh, fmt.Errorf("cgroup %s: process %d cannot be killed: %w", path, pid, err)
+		}
+	}
+	return fresh, err
+}
+
+// frozen does a round with the cgroup frozen, so that nothing forks meanwhile.
+func (h *Host) frozen(path string, sent map[int]bool) (int, error) {
+	thaw := h.freeze(path)
+	defer thaw()
+	return h.round(path, sent)
+}
+
+// freeze freezes what it can within 20 ms and answers with what thaws it.
+func (h *Host) freeze(path string) (thaw func()) {
+	if h.Mode == V2 {
+		file := filepath.Join(h.unified, path, "cgroup.freeze")
+		_ = write(file, "1")
+		return func() { _ = write(file, "0") }
+	}
+	dir := h.Dir("freezer", path)
+	if dir == "" {
+		return func() {}
+	}
+	file := filepath.Join(dir, "freezer.state")
+	if write(file, "FROZEN") == nil {
+		for range 20 {
+			if state, err := os.ReadFile(file); err != nil || string(state) == "FROZEN\n" {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return func() { _ = write(file, "THAWED") }
+}
+
+func isGone(err error) bool { return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) }

@@ -1,0 +1,159 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Limits of a cgroup; 0 leaves what is there.
+type Limits struct {
+	CPUShares int64 // relative weight as version 1 counts it: 1024 is one CPU
+	CPUQuota  int64 // microseconds of CPU in each 100 ms, -1 for no limit
+	Memory    int64 // bytes, -1 for no limit
+	Pids      int64 // processes and threads, -1 for no limit
+}
+
+// cpuPeriod is the period of CPUQuota in microseconds.
+const cpuPeriod = 100_000
+
+// used are the controllers that the agent makes a cgroup in by itself. The
+// runtime makes the others as it needs them.
+var used = []string{"memory", "cpu", "cpuacct", "pids", "freezer"}
+
+// Make makes the cgroup with all above it and sets its limits. It may be
+// repeated.
+func (h *Host) Make(path string, l Limits) error {
+	if h.Mode == V2 {
+		if err := h.delegate(path); err != nil {
+			return err
+		}
+	}
+	for _, dir := range h.making(path) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("cgroup %s: %w", path, err)
+		}
+	}
+	return h.Limit(path, l)
+}
+
+// making are the directories to make for a cgroup.
+func (h *Host) making(path string) []string {
+	var all []string
+	if h.Mode != V2 {
+		for _, controller := range used {
+			if dir := h.Dir(controller, path); dir != "" {
+				all = append(all, dir)
+			}
+		}
+	}
+	if h.unified != "" {
+		all = append(all, filepath.Join(h.unified, path))
+	}
+	return all
+}
+
+// delegate makes the cgroups above path on version 2 and lets each give its
+// controllers to those below. One that has processes of its own cannot.
+func (h *Host) delegate(path string) error {
+	at := h.unified
+	parts := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
+	for _, part := range parts {
+		for _, controller := range []string{"memory", "cpu", "pids"} {
+			if !h.Has(controller) {
+				continue
+			}
+			err := write(filepath.Join(at, "cgroup.subtree_control"), "+"+controller)
+			if err != nil {
+				return fmt.Errorf("cgroup %s: %s cannot give the %s controller to cgroups below it (it must have no process of its own): %w", path, at, controller, err)
+			}
+		}
+		at = filepath.Join(at, part)
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			return fmt.Errorf("cgroup %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// Limit sets the limits of a cgroup that is there.
+func (h *Host) Limit(path string, l Limits) error {
+	var errs []error
+	set := func(controller, file, value string) {
+		dir := h.Dir(controller, path)
+		if dir == "" {
+			errs = append(errs, fmt.Errorf("cgroup %s: the %s controller is not mounted, so %s cannot be %s", path, controller, file, value))
+			return
+		}
+		if err := write(filepath.Join(dir, file), value); err != nil {
+			errs = append(errs, fmt.Errorf("cgroup %s: %s cannot be %s: %w", path, file, value, err))
+		}
+	}
+	for _, s := range h.settings(l) {
+		set(s.controller, s.file, s.value)
+	}
+	return errors.Join(errs...)
+}
+
+type setting struct{ controller, file, value string }
+
+// settings are the writes that limits come to.
+func (h *Host) settings(l Limits) []setting {
+	var all []setting
+	add := func(limit int64, controller, v1, v2, unlimited string) {
+		file, value := v1, strconv.FormatInt(limit, 10)
+		if h.Mode == V2 {
+			file = v2
+		}
+		if limit < 0 {
+			value = unlimited
+		}
+		if limit != 0 {
+			all = append(all, setting{controller, file, value})
+		}
+	}
+	unlimited := "-1"
+	if h.Mode == V2 {
+		unlimited = "max"
+	}
+	add(l.Memory, "memory", "memory.limit_in_bytes", "memory.max", unlimited)
+	add(l.Pids, "pids", "pids.max", "pids.max", "max")
+	if h.Mode == V2 {
+		add(weight(l.CPUShares), "cpu", "", "cpu.weight", "")
+		if l.CPUQuota != 0 {
+			quota := "max"
+			if l.CPUQuota > 0 {
+				quota = strconv.FormatInt(l.CPUQuota, 10)
+			}
+			all = append(all, setting{"cpu", "cpu.max", quota + " " + strconv.Itoa(cpuPeriod)})
+		}
+		return all
+	}
+	add(l.CPUShares, "cpu", "cpu.shares", "", "")
+	if l.CPUQuota > 0 {
+		add(cpuPeriod, "cpu", "cpu.cfs_period_us", "", "")
+	}
+	add(l.CPUQuota, "cpu", "cpu.cfs_quota_us", "", "-1")
+	return all
+}
+
+// weight is what CPU shares of 2..262144 are on version 2's scale of 1..10000,
+// by the linear formula of KEP-2254.
+func weight(shares int64) int64 {
+	if shares <= 0 {
+		return 0
+	}
+	return 1 + (max(min(shares, 262144), 2)-2)*9999/262142
+}
+
+func write(file, value string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}

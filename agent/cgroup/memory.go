@@ -1,0 +1,174 @@
+package cgroup
+
+import (
+	"fmt"
+	"math"
+)
+
+// Memory is what a cgroup and those below hold, in bytes.
+type Memory struct {
+	Usage        int64
+	InactiveFile int64 // page cache not used lately
+	ActiveFile   int64 // page cache used more than once, or dirty and met by reclaim (version 1)
+	Dirty        int64 // page cache not yet written
+	Writeback    int64 // page cache being written
+	Anon         int64 // memory of processes, without shared memory and tmpfs
+	Shmem        int64 // shared memory and tmpfs: cannot be reclaimed without swap
+	Refaults     int64 // file pages since boot that were read again after reclaim
+}
+
+// WorkingSet is usage less inactive page cache: what the kubelet calls so.
+func (m *Memory) WorkingSet() int64 { return max(m.Usage-m.InactiveFile, 0) }
+
+// Unreclaimable is what no reclaim of page cache gives back. Kernel memory is
+// part of usage, but counted in neither.
+func (m *Memory) Unreclaimable() int64 { return m.Anon + m.Shmem }
+
+// Unlimited is the limit of a cgroup without one.
+const Unlimited = math.MaxInt64
+
+// Usage is the memory charged, without what else Memory reads.
+func (g *Group) Usage() (int64, error) {
+	if g.usage.fd >= 0 {
+		return g.usage.number()
+	}
+	total, free, err := g.machine()
+	return total - free, err
+}
+
+// Memory reads usage and memory.stat.
+func (g *Group) Memory(m *Memory) error {
+	usage, err := g.Usage()
+	if err != nil {
+		return err
+	}
+	text, err := g.stat.read(g.space[:])
+	if err != nil {
+		return err
+	}
+	*m = Memory{Usage: usage}
+	if g.v2 {
+		m.take2(text)
+	} else {
+		m.take1(text)
+	}
+	return nil
+}
+
+// take1 takes version 1's figures, which count the cgroups below under "total_".
+func (m *Memory) take1(text []byte) {
+	for {
+		key, v, rest, ok := line(text)
+		if !ok {
+			return
+		}
+		text = rest
+		if len(key) < 7 || string(key[:6]) != "total_" {
+			continue
+		}
+		switch string(key[6:]) {
+		case "inactive_file":
+			m.InactiveFile = v
+		case "active_file":
+			m.ActiveFile = v
+		case "dirty":
+			m.Dirty = v
+		case "writeback":
+			m.Writeback = v
+		case "rss":
+			m.Anon = v
+		case "shmem":
+			m.Shmem = v
+		case "workingset_refault_file":
+			m.Refaults = v
+		}
+	}
+}
+
+// take2 takes version 2's figures, which always count the cgroups below.
+func (m *Memory) take2(text []byte) {
+	for {
+		key, v, rest, ok := line(text)
+		if !ok {
+			return
+		}
+		text = rest
+		switch string(key) {
+		case "inactive_file":
+			m.InactiveFile = v
+		case "active_file":
+			m.ActiveFile = v
+		case "file_dirty":
+			m.Dirty = v
+		case "file_writeback":
+			m.Writeback = v
+		case "anon":
+			m.Anon = v
+		case "shmem":
+			m.Shmem = v
+		case "workingset_refault_file":
+			m.Refaults = v
+		}
+	}
+}
+
+// Limit is how much the cgroup may use, Unlimited without a limit.
+func (g *Group) Limit() (int64, error) {
+	if g.limit.fd < 0 {
+		return Unlimited, nil
+	}
+	n, err := g.limit.number()
+	if n >= math.MaxInt64-1<<20 { // version 1 says so in whole pages
+		return Unlimited, err
+	}
+	return n, err
+}
+
+// Capacity is the limit, or the machine's memory where that is less.
+func (g *Group) Capacity() (int64, error) {
+	total, _, err := g.machine()
+	if err != nil {
+		return 0, err
+	}
+	limit, err := g.Limit()
+	return min(limit, total), err
+}
+
+// machine is MemTotal and MemFree of /proc/meminfo.
+func (g *Group) machine() (total, free int64, err error) {
+	text, err := g.info.read(g.space[:])
+	if err != nil {
+		return 0, 0, err
+	}
+	for {
+		end := 0
+		for end < len(text) && text[end] != '\n' {
+			end++
+		}
+		if at := after(text[:end], "MemTotal:"); at != nil {
+			total, _ = digits(at)
+		} else if at := after(text[:end], "MemFree:"); at != nil {
+			free, _ = digits(at)
+		}
+		if end >= len(text) {
+			break
+		}
+		text = text[end+1:]
+	}
+	if total == 0 {
+		return 0, 0, fmt.Errorf("%s has no MemTotal", g.info.name)
+	}
+	return total << 10, free << 10, nil
+}
+
+// after is what follows a prefix and its blanks, nil without the prefix.
+func after(text []byte, prefix string) []byte {
+	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
+		return nil
+	}
+	text = text[len(prefix):]
+	for len(text) > 0 && text[0] == ' ' {
+		text = text[1:]
+	}
+	return text
+}

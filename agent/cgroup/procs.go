@@ -1,0 +1,55 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Add moves a process into the cgroup, in every hierarchy that Make uses.
+func (h *Host) Add(path string, pid int) error {
+	for _, dir := range h.making(path) {
+		if err := write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+			return fmt.Errorf("cgroup %s: process %d cannot be added: %w", path, pid, err)
+		}
+	}
+	return nil
+}
+
+// Procs are the ids of the processes in the cgroup and in all below it.
+// Processes outside of the agent's pid namespace are left out. A cgroup that
+// is not there has none.
+func (h *Host) Procs(path string) ([]int, error) {
+	var pids []int
+	err := filepath.WalkDir(h.Dir("memory", path), func(at string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return gone(err)
+		}
+		if !d.IsDir() {
+			return nil
+		}
+		list, err := os.ReadFile(filepath.Join(at, "cgroup.procs"))
+		for field := range strings.FieldsSeq(string(list)) {
+			if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
+				pids = append(pids, pid)
+			}
+		}
+		return gone(err)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cgroup %s: %w", path, err)
+	}
+	return pids, nil
+}
+
+// gone takes the error of a cgroup that has been removed as no error.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || isGone(err) {
+		return nil
+	}
+	return err
+}

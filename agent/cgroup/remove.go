@@ -1,0 +1,62 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Remove removes the cgroup and all below it from every hierarchy, the
+// runtime's too. One that has processes is tried again until ctx ends: they may
+// be dying. A cgroup that is not there is removed.
+func (h *Host) Remove(ctx context.Context, path string) error {
+	if filepath.Clean("/"+path) == "/" {
+		return errors.New("cgroup /: it cannot be removed")
+	}
+	wait := time.Millisecond
+	for {
+		var errs []error
+		for _, dir := range h.dirs(path) {
+			errs = append(errs, removeTree(dir))
+		}
+		err := errors.Join(errs...)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("cgroup %s: %w", path, err)
+		case <-time.After(wait):
+			wait = min(2*wait, 100*time.Millisecond)
+		}
+	}
+}
+
+// removeTree removes directories bottom-up; the files of a cgroup go with it.
+func removeTree(root string) error {
+	var dirs []string
+	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return gone(err)
+		}
+		if d.IsDir() {
+			dirs = append(dirs, at)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, dir := range slices.Backward(dirs) {
+		if err := os.Remove(dir); gone(err) != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
