@@ -1,0 +1,214 @@
+package fake
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+type container struct {
+	sandbox string
+	config  *cri.ContainerConfig
+	status  *cri.ContainerStatus
+	done    chan struct{} // closed when it has ended
+	term    int32         // code with which it obeys
+}
+
+// CreateContainer implements runtime.Containers.
+func (s *Service) CreateContainer(ctx context.Context, in string, config *cri.ContainerConfig, of *cri.PodSandboxConfig) (string, error) {
+	if err := s.enter(ctx, "CreateContainer"); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.sandbox(in)
+	if b == nil {
+		return "", notFound("sandbox", in)
+	}
+	if b.state != cri.PodSandboxState_SANDBOX_READY {
+		return "", status.Errorf(codes.FailedPrecondition, "sandbox %q is not running", in)
+	}
+	for _, c := range s.containers {
+		if c.sandbox == in && c.config.GetMetadata().GetName() == config.GetMetadata().GetName() && c.config.GetMetadata().GetAttempt() == config.GetMetadata().GetAttempt() {
+			return "", status.Errorf(codes.AlreadyExists, "name of container %v is reserved", config.GetMetadata())
+		}
+	}
+	image := s.image(config.GetImage().GetImage())
+	if image == nil {
+		return "", notFound("image", config.GetImage().GetImage())
+	}
+	id := s.id()
+	s.containers = append(s.containers, &container{sandbox: in, config: config, done: make(chan struct{}), term: 143, status: &cri.ContainerStatus{
+		Id: id, Metadata: config.GetMetadata(), State: cri.ContainerState_CONTAINER_CREATED, CreatedAt: now(), Image: config.GetImage(),
+		ImageRef: image.GetId(), ImageId: image.GetId(), Labels: config.GetLabels(), Annotations: config.GetAnnotations(), Mounts: config.GetMounts(),
+		LogPath: filepath.Join(of.GetLogDirectory(), config.GetLogPath()),
+	}})
+	s.did("CreateContainer", config.GetMetadata().GetName())
+	return id, nil
+}
+
+// StartContainer implements runtime.Containers.
+func (s *Service) StartContainer(ctx context.Context, id string) error {
+	if err := s.enter(ctx, "StartContainer"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	c := s.container(id)
+	if c == nil {
+		s.mu.Unlock()
+		return notFound("container", id)
+	}
+	if c.status.State != cri.ContainerState_CONTAINER_CREATED {
+		s.mu.Unlock()
+		return status.Errorf(codes.FailedPrecondition, "container %q is in state %v", id, c.status.State)
+	}
+	c.status.State, c.status.StartedAt = cri.ContainerState_CONTAINER_RUNNING, now()
+	s.did("StartContainer", c.config.GetMetadata().GetName())
+	started, seen := s.starting, copied(c.status)
+	s.mu.Unlock()
+	if started != nil {
+		started(seen)
+	}
+	return nil
+}
+
+// OnStart calls f, outside of locks, for each container that has started, before the call that
+// started it returns.
+func (s *Service) OnStart(f func(*cri.ContainerStatus)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting = f
+}
+
+// Stubborn makes containers of this name end only when they are killed.
+func (s *Service) Stubborn(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stubborn[name] = true
+}
+
+// StopContainer implements runtime.Containers.
+func (s *Service) StopContainer(ctx context.Context, id string, grace time.Duration) error {
+	if err := s.enter(ctx, "StopContainer"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	c := s.container(id)
+	if c == nil {
+		s.mu.Unlock()
+		return notFound("container", id)
+	}
+	name := c.config.GetMetadata().GetName()
+	s.did(fmt.Sprintf("StopContainer(%v)", grace), name)
+	if grace > 0 && !s.stubborn[name] {
+		s.end(c, c.term, "Error")
+	}
+	s.mu.Unlock()
+	if grace > 0 {
+		over := time.NewTimer(grace)
+		defer over.Stop()
+		select {
+		case <-c.done:
+			return nil
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		case <-over.C:
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(c, 137, "Error")
+	return nil
+}
+
+// RemoveContainer implements runtime.Containers; one that runs is killed.
+func (s *Service) RemoveContainer(ctx context.Context, id string) error {
+	if err := s.enter(ctx, "RemoveContainer"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.container(id)
+	if c == nil {
+		return nil
+	}
+	s.did("RemoveContainer", c.config.GetMetadata().GetName())
+	s.end(c, 137, "Error")
+	s.containers = slices.DeleteFunc(s.containers, func(o *container) bool { return o == c })
+	return nil
+}
+
+// Exit ends the container of that name of a pod that runs; reason is what the runtime says,
+// "Error" or "Completed" when empty. It answers whether there was one.
+func (s *Service) Exit(pod, name string, code int32, reason string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.containers {
+		b := s.sandbox(c.sandbox)
+		if b != nil && b.config.GetMetadata().GetName() == pod && c.config.GetMetadata().GetName() == name && c.status.State == cri.ContainerState_CONTAINER_RUNNING {
+			s.end(c, code, reason)
+			return true
+		}
+	}
+	return false
+}
+
+// end ends a container once. s.mu is held.
+func (s *Service) end(c *container, code int32, reason string) {
+	if c.status.State == cri.ContainerState_CONTAINER_EXITED {
+		return
+	}
+	if reason == "" {
+		reason = map[bool]string{true: "Completed", false: "Error"}[code == 0]
+	}
+	ran := c.status.State == cri.ContainerState_CONTAINER_RUNNING
+	c.status.State, c.status.ExitCode, c.status.Reason, c.status.FinishedAt = cri.ContainerState_CONTAINER_EXITED, code, reason, now()
+	close(c.done)
+	if ran {
+		s.tell(runtime.ContainerEvent{Container: c.status.Id})
+	}
+}
+
+// Hint tells the readers of Events that the kernel killed in a container, whether true or not.
+func (s *Service) Hint(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(runtime.ContainerEvent{Container: id, OOM: true})
+}
+
+// container finds one. s.mu is held.
+func (s *Service) container(id string) *container {
+	for _, c := range s.containers {
+		if c.status.Id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// Log appends a line to a container's log in CRI's format.
+func (s *Service) Log(id, stream, line string) error {
+	s.mu.Lock()
+	c := s.container(id)
+	s.mu.Unlock()
+	if c == nil {
+		return notFound("container", id)
+	}
+	f, err := os.OpenFile(c.status.LogPath, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = fmt.Fprintf(f, "%s %s F %s\n", time.Now().UTC().Format(time.RFC3339Nano), stream, line)
+	return err
+}
