@@ -1,0 +1,244 @@
+package cgroup_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+func TestMemoryOfAProcess(t *testing.T)   { memory(t, host(t)) }
+func TestV2MemoryOfAProcess(t *testing.T) { memory(t, onV2(t)) }
+
+// memory holds 64 MiB in a cgroup two below the one that is read.
+func memory(t *testing.T, h *cgroup.Host) {
+	const held = 64 << 20
+	top := group(t, h, cgroup.Limits{Memory: 256 << 20, Pids: 100, CPUShares: 512, CPUQuota: 200_000})
+	if err := h.Make(top+"/pods/one", cgroup.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, h, top+"/pods/one", "hold", strconv.Itoa(held))
+	g, err := h.Open(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var m cgroup.Memory
+	if err := g.Memory(&m); err != nil {
+		t.Fatal(err)
+	}
+	if m.Usage < held || m.WorkingSet() < held || m.Usage > 2*held {
+		t.Errorf("usage %d and working set %d of a process that holds %d", m.Usage, m.WorkingSet(), held)
+	}
+	// memory.stat is as new as the kernel's last flush of 2 s.
+	until(t, "memory.stat counts the process", func() bool {
+		return g.Memory(&m) == nil && m.Unreclaimable() >= held
+	})
+	if limit, err := g.Limit(); err != nil || limit != 256<<20 {
+		t.Errorf("limit %d, %v", limit, err)
+	}
+	if c, err := g.Capacity(); err != nil || c != 256<<20 {
+		t.Errorf("capacity %d, %v", c, err)
+	}
+	if n, err := g.PidLimit(); err != nil || n != 100 {
+		t.Errorf("pid limit %d, %v", n, err)
+	}
+	if n, err := g.Pids(); err != nil || n < 1 {
+		t.Errorf("pids %d, %v", n, err)
+	}
+	if n, err := g.CPU(); err != nil || n <= 0 {
+		t.Errorf("cpu %d, %v", n, err)
+	}
+	if n, err := g.OOMKills(); err != nil || n != 0 {
+		t.Errorf("oom kills %d, %v", n, err)
+	}
+	var s cgroup.Stall
+	if g.HasStall() {
+		if err := g.Stall(&s); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMachine(t *testing.T)   { machine(t, host(t)) }
+func TestV2Machine(t *testing.T) { machine(t, onV2(t)) }
+
+// machine reads the root: usage lies between nothing and all.
+func machine(t *testing.T, h *cgroup.Host) {
+	g, err := h.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var m cgroup.Memory
+	if err := g.Memory(&m); err != nil {
+		t.Fatal(err)
+	}
+	all, err := g.Capacity()
+	if err != nil || all < 256<<20 {
+		t.Fatalf("capacity %d, %v", all, err)
+	}
+	if m.Usage <= 0 || m.Usage > all || m.Anon <= 0 {
+		t.Errorf("usage %d and anon %d of %d", m.Usage, m.Anon, all)
+	}
+}
+
+func TestKillAForkBomb(t *testing.T)   { bomb(t, host(t)) }
+func TestV2KillAForkBomb(t *testing.T) { bomb(t, onV2(t)) }
+
+// bomb kills a cgroup that forks as fast as it can, and removes it.
+func bomb(t *testing.T, h *cgroup.Host) {
+	top := group(t, h, cgroup.Limits{Pids: 200})
+	run(t, h, top, "bomb")
+	g, err := h.Open(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	until(t, "the bomb has gone off", func() bool {
+		n, err := g.Pids()
+		return err == nil && n > 100
+	})
+	if err := h.Kill(top); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := h.Remove(ctx, top); err != nil {
+		t.Fatal(err)
+	}
+	var m cgroup.Memory
+	if err := g.Memory(&m); !errors.Is(err, cgroup.ErrGone) {
+		t.Errorf("reading a removed cgroup: %v", err)
+	}
+	if err := h.Kill(top); err != nil {
+		t.Errorf("killing a removed cgroup: %v", err)
+	}
+	if err := h.Remove(ctx, top); err != nil {
+		t.Errorf("removing a removed cgroup: %v", err)
+	}
+}
+
+func TestOOMIsCounted(t *testing.T)   { oom(t, host(t)) }
+func TestV2OOMIsCounted(t *testing.T) { oom(t, onV2(t)) }
+
+// oom lets the kernel kill, and finds it in the victim's own cgroup only.
+func oom(t *testing.T, h *cgroup.Host) {
+	top := group(t, h, cgroup.Limits{Memory: 64 << 20})
+	for _, name := range []string{"/victim", "/beside"} {
+		if err := h.Make(top+name, cgroup.Limits{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The process that joins becomes the hog: waiting for its first line would fail.
+	hog(t, h, top+"/victim", 256<<20)
+	for name, want := range map[string]int64{"/victim": 1, "/beside": 0} {
+		g, err := h.Open(top + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		if want > 0 {
+			until(t, "the kernel has killed", func() bool { n, _ := g.OOMKills(); return n >= want })
+		} else if n, err := g.OOMKills(); err != nil || n != want {
+			t.Errorf("%s: %d kills, %v, want %d", name, n, err, want)
+		}
+	}
+}
+
+// hog is run without a word back.
+func hog(t *testing.T, h *cgroup.Host, path string, bytes int) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", `read go; exec "$0" "$@"`, self(t), strconv.Itoa(bytes)}, &os.ProcAttr{
+		Env: append(os.Environ(), "BERTH_CGROUP_TEST=hold"), Files: []*os.File{r, nil, nil},
+		Sys: &unix.SysProcAttr{Pdeathsig: unix.SIGKILL},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Kill(); _, _ = p.Wait(); _ = r.Close(); _ = w.Close() })
+	if err := h.Add(path, p.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteString("\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until waits for the state that a test wants.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+func TestReadsAllocateNothing(t *testing.T) {
+	h := host(t)
+	g, err := h.Open(group(t, h, cgroup.Limits{Memory: 1 << 30, Pids: 100}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var m cgroup.Memory
+	var s cgroup.Stall
+	for name, read := range map[string]func(){
+		"usage": func() { _, _ = g.Usage() }, "memory": func() { _ = g.Memory(&m) }, "limit": func() { _, _ = g.Capacity() },
+		"pids": func() { _, _ = g.Pids() }, "oom": func() { _, _ = g.OOMKills() }, "cpu": func() { _, _ = g.CPU() }, "stall": func() { _ = g.Stall(&s) },
+	} {
+		if n := testing.AllocsPerRun(100, read); n > 0 {
+			t.Errorf("reading %s allocates %v times", name, n)
+		}
+	}
+}
+
+func TestTheMachineIsSpared(t *testing.T) {
+	h := host(t)
+	if err := h.Kill("/"); err == nil {
+		t.Error("killed the machine")
+	}
+	if err := h.Remove(context.Background(), "/"); err == nil {
+		t.Error("removed the machine")
+	}
+}
+
+func BenchmarkMemory(b *testing.B) {
+	h := host(b)
+	g, err := h.Open(group(b, h, cgroup.Limits{}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer g.Close()
+	var m cgroup.Memory
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := g.Memory(&m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkUsage(b *testing.B) {
+	h := host(b)
+	g, err := h.Open(group(b, h, cgroup.Limits{}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer g.Close()
+	for b.Loop() {
+		if _, err := g.Usage(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

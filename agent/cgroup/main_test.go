@@ -1,0 +1,128 @@
+package cgroup_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// TestMain lets the test binary be the processes that its tests watch.
+func TestMain(m *testing.M) {
+	switch os.Getenv("BERTH_CGROUP_TEST") {
+	case "":
+		os.Exit(m.Run())
+	case "hold": // so many bytes, then say so and wait
+		bytes, _ := strconv.Atoi(os.Args[1])
+		held := make([]byte, bytes)
+		for i := 0; i < len(held); i += 4096 {
+			held[i] = 1
+		}
+		fmt.Println("ready")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+	case "bomb": // fork until refused, each child too
+		for {
+			c := exec.Command("/proc/self/exe", os.Args[1:]...)
+			c.Env = os.Environ()
+			if c.Start() == nil {
+				fmt.Println("forked")
+			} else {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+}
+
+// host skips where cgroups cannot be made.
+func host(t testing.TB) *cgroup.Host {
+	t.Helper()
+	h, err := cgroup.Find()
+	if err != nil {
+		testkit.Skip(t, "cgroups", err.Error())
+	}
+	if os.Geteuid() != 0 {
+		testkit.Skip(t, "root", "cgroups are made by root")
+	}
+	return h
+}
+
+// onV2 skips everywhere but in the machine of make test-v2.
+func onV2(t *testing.T) *cgroup.Host {
+	t.Helper()
+	if os.Getenv("BERTH_V2") == "" {
+		t.Skip("for the machine that make test-v2 starts")
+	}
+	h := host(t)
+	if h.Mode != cgroup.V2 {
+		t.Fatalf("mode %s where BERTH_V2 says v2", h.Mode)
+	}
+	return h
+}
+
+// group makes a cgroup for the test and removes it with all that is in it.
+func group(t testing.TB, h *cgroup.Host, l cgroup.Limits) string {
+	t.Helper()
+	path := fmt.Sprintf("/berth-test-%d-%d", os.Getpid(), time.Now().UnixNano())
+	t.Cleanup(func() {
+		if err := h.Kill(path); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := h.Remove(ctx, path); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := h.Make(path, l); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// run starts this binary in the cgroup, as what says, and waits for its first line.
+func run(t testing.TB, h *cgroup.Host, path, what string, args ...string) *exec.Cmd {
+	t.Helper()
+	// A shell joins first: what it then becomes has never been elsewhere.
+	c := exec.Command("/bin/sh", append([]string{"-c", `read go; exec "$0" "$@"`, self(t)}, args...)...)
+	c.Env = append(os.Environ(), "BERTH_CGROUP_TEST="+what)
+	c.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	if err := h.Add(path, c.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 16)); err != nil {
+		t.Fatalf("%s said nothing: %v", what, err)
+	}
+	return c
+}
+
+func self(t testing.TB) string {
+	t.Helper()
+	name, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
