@@ -1,0 +1,71 @@
+package virtual
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// subnets are what nodes' subnets are taken from: 10.192.0.0/11, a /24 each.
+const (
+	firstSubnet = 192
+	subnets     = 32 * 256
+)
+
+// subnet is a /24 that no interface of the machine has an address of. The search
+// starts where the place's id says, so that places rarely meet.
+func (p *Place) subnet(index int) (string, error) {
+	start, err := strconv.ParseUint(p.id, 16, 32)
+	if err != nil {
+		return "", err
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", fmt.Errorf("addresses of this machine: %w", err)
+	}
+	for i := range subnets {
+		n := (int(start%subnets) + index + i*31) % subnets
+		prefix := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(firstSubnet + n/256), byte(n % 256), 0}), 24)
+		if !overlaps(prefix, addrs) {
+			return prefix.String(), nil
+		}
+	}
+	return "", errors.New("no /24 of 10.192.0.0/11 is free on this machine")
+}
+
+func overlaps(prefix netip.Prefix, addrs []net.Addr) bool {
+	for _, a := range addrs {
+		if other, err := netip.ParsePrefix(a.String()); err == nil && prefix.Overlaps(other.Masked()) {
+			return true
+		}
+	}
+	return false
+}
+
+// removeBridges removes all bridges of the place.
+func (p *Place) removeBridges() error {
+	all, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, i := range all {
+		if strings.HasPrefix(i.Name, p.bridgePrefix()) {
+			errs = append(errs, removeBridge(i.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeBridge removes a network interface, if it is there.
+func removeBridge(name string) error {
+	if _, err := net.InterfaceByName(name); err != nil {
+		return nil
+	}
+	out, err := exec.Command("ip", "link", "delete", name).CombinedOutput()
+	return wrap(err, "removing bridge %s: %s", name, strings.TrimSpace(string(out)))
+}

@@ -1,0 +1,99 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// Place is where the virtual nodes of one cluster are. Only one process may use
+// a directory at a time; who owns it sees to that.
+type Place struct {
+	dir  string // of the disks
+	id   string
+	host *cgroup.Host
+}
+
+// At is the place with its disks in dir.
+func At(dir string) (*Place, error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("virtual nodes are made of cgroups and mounts: that needs root")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	host, err := cgroup.Find()
+	if err != nil {
+		return nil, fmt.Errorf("virtual nodes: %w", err)
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(dir))
+	return &Place{dir: dir, id: fmt.Sprintf("%08x", h.Sum32()), host: host}, nil
+}
+
+// cgroup is the parent of the nodes' cgroups.
+func (p *Place) cgroup() string { return "/berth-" + p.id }
+
+// run is where the short-lived files are: in a short path, since sockets' are limited.
+func (p *Place) run() string { return filepath.Join("/run", "berth-"+p.id) }
+
+// bridgePrefix starts the names of the nodes' bridges, which have at most 15 letters.
+func (p *Place) bridgePrefix() string { return "bv" + p.id + "-" }
+
+// Sweep removes all nodes of the place, those that a killed process left behind
+// included.
+func (p *Place) Sweep(ctx context.Context) error {
+	var errs []error
+	for _, name := range p.left() {
+		errs = append(errs, p.remove(ctx, name))
+	}
+	errs = append(errs, p.removeBridges(), p.host.Remove(ctx, p.cgroup()), gone(os.Remove(p.run())), gone(os.Remove(p.dir)))
+	return errors.Join(errs...)
+}
+
+// left are the names of nodes of which anything is there.
+func (p *Place) left() []string {
+	var names []string
+	for _, dir := range []string{p.dir, p.run()} {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			names = append(names, strings.TrimSuffix(e.Name(), imageSuffix))
+		}
+	}
+	if p.host.Exists(p.cgroup()) {
+		children, _ := p.host.Children(p.cgroup())
+		for _, c := range children {
+			names = append(names, filepath.Base(c))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// remove removes all that there is of a node: first who could make more, then
+// what runs, then what is mounted.
+func (p *Place) remove(ctx context.Context, name string) error {
+	run, disk, group := filepath.Join(p.run(), name), filepath.Join(p.dir, name), filepath.Join(p.cgroup(), name)
+	killRuntime(run)
+	errs := []error{p.host.Kill(group), p.awaitEmpty(ctx, group), unmountBelow(run), unmountBelow(disk), p.host.Remove(ctx, group)}
+	if err := errors.Join(errs...); err != nil { // a disk that is still mounted must not be emptied
+		return fmt.Errorf("virtual node %s: %w", name, err)
+	}
+	return errors.Join(os.RemoveAll(run), gone(os.Remove(disk)), gone(os.Remove(disk+imageSuffix)))
+}
+
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
