@@ -40,8 +40,13 @@ require (
 require (
 	github.com/containerd/cgroups/v3 v3.1.3 // indirect
 	github.com/containerd/containerd/api v1.12.0 // indirect
+	github.com/containerd/log v0.1.0 // indirect
+	github.com/containerd/ttrpc v1.2.9 // indirect
+	github.com/containerd/typeurl/v2 v2.3.0 // indirect
 	github.com/google/go-containerregistry v0.22.1 // indirect
+	github.com/klauspost/compress v1.19.2 // indirect
 	github.com/moby/sys/userns v0.1.0 // indirect
+	github.com/opencontainers/image-spec v1.1.1 // indirect
 	k8s.io/cri-api v0.37.2 // indirect
 	k8s.io/kubelet v0.37.2 // indirect
 )

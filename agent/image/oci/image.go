@@ -1,0 +1,97 @@
+package oci
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"io"
+	"path"
+	"runtime"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// File is a regular file of an image.
+type File struct {
+	Path string // absolute, slash-separated; missing parents are made
+	Mode int64  // permission bits
+	Data []byte
+}
+
+// Spec says what an image is made of and how it is run.
+type Spec struct {
+	// Layers of the image, lowest first.
+	Layers [][]File
+	// Entrypoint, Cmd, Env (NAME=VALUE), User (uid, or a name if there is an /etc/passwd)
+	// and Dir are defaults that a container may overrule.
+	Entrypoint, Cmd, Env []string
+	User, Dir            string
+}
+
+// Build makes an image for this machine's architecture.
+func Build(spec Spec) (v1.Image, error) {
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	image, err := mutate.ConfigFile(image, &v1.ConfigFile{
+		Architecture: runtime.GOARCH, OS: "linux", Created: v1.Time{Time: time.Unix(0, 0).UTC()},
+		RootFS: v1.RootFS{Type: "layers"},
+		Config: v1.Config{Entrypoint: spec.Entrypoint, Cmd: spec.Cmd, Env: spec.Env, User: spec.User, WorkingDir: spec.Dir},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, files := range spec.Layers {
+		layer, err := pack(files)
+		if err != nil {
+			return nil, fmt.Errorf("layer %d: %w", i, err)
+		}
+		if image, err = mutate.AppendLayers(image, layer); err != nil {
+			return nil, fmt.Errorf("layer %d: %w", i, err)
+		}
+	}
+	return image, nil
+}
+
+// pack makes one layer.
+func pack(files []File) (v1.Layer, error) {
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	made := map[string]bool{".": true, "/": true}
+	for _, f := range files {
+		if !path.IsAbs(f.Path) || path.Clean(f.Path) != f.Path || f.Path == "/" {
+			return nil, fmt.Errorf("file %q: path: must be absolute and clean, e.g. /bin/program", f.Path)
+		}
+		if err := makeParents(w, made, path.Dir(f.Path)); err != nil {
+			return nil, err
+		}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(f.Path, "/"), Mode: f.Mode, Size: int64(len(f.Data)), ModTime: time.Unix(0, 0)}
+		if err := w.WriteHeader(header); err != nil {
+			return nil, fmt.Errorf("file %q: %w", f.Path, err)
+		}
+		if _, err := w.Write(f.Data); err != nil {
+			return nil, fmt.Errorf("file %q: %w", f.Path, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(buf.Bytes())), nil },
+		tarball.WithMediaType(types.OCILayer))
+}
+
+// makeParents writes a folder and those above it, once each.
+func makeParents(w *tar.Writer, made map[string]bool, dir string) error {
+	if made[dir] {
+		return nil
+	}
+	if err := makeParents(w, made, path.Dir(dir)); err != nil {
+		return err
+	}
+	made[dir] = true
+	return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: strings.TrimPrefix(dir, "/") + "/", Mode: 0o755, ModTime: time.Unix(0, 0)})
+}

@@ -1,0 +1,203 @@
+package oci
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// Registry serves images over plain HTTP on loopback, which runtimes accept
+// there. It only reads: images are added with Add.
+type Registry struct {
+	server   *http.Server
+	listener net.Listener
+
+	mu     sync.Mutex
+	images map[string]v1.Image // by repository:tag and repository@digest
+	blobs  map[string]func() (io.ReadCloser, error)
+	asked  map[string]int // manifests answered, by repository
+	login  string         // user:password that is asked for, "" for none
+	gate   func(repository string) int
+}
+
+// Serve starts a registry on a free port of 127.0.0.1.
+func Serve() (*Registry, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &Registry{listener: listener, images: map[string]v1.Image{}, blobs: map[string]func() (io.ReadCloser, error){}, asked: map[string]int{}}
+	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
+	go r.server.Serve(listener)
+	return r, nil
+}
+
+// Host is HOST:PORT, the first part of the names of its images.
+func (r *Registry) Host() string { return r.listener.Addr().String() }
+
+// Close stops serving.
+func (r *Registry) Close() error { return r.server.Close() }
+
+// RequireLogin makes the registry refuse who does not give user and password.
+func (r *Registry) RequireLogin(user, password string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.login = user + ":" + password
+}
+
+// Gate is asked before each manifest; another answer than 0 is the HTTP status that
+// is sent instead. It may block, to make a pull last.
+func (r *Registry) Gate(gate func(repository string) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gate = gate
+}
+
+// Manifests is how many manifests of a repository were sent.
+func (r *Registry) Manifests(repository string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asked[repository]
+}
+
+// Add serves the image as HOST:PORT/repository:tag and returns that name.
+func (r *Registry) Add(repository, tag string, image v1.Image) (string, error) {
+	digest, err := image.Digest()
+	if err != nil {
+		return "", err
+	}
+	config, err := image.ConfigName()
+	if err != nil {
+		return "", err
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.images[repository+":"+tag], r.images[repository+"@"+digest.String()] = image, image
+	r.blobs[config.String()] = func() (io.ReadCloser, error) {
+		data, err := image.RawConfigFile()
+		return io.NopCloser(strings.NewReader(string(data))), err
+	}
+	for _, l := range layers {
+		d, err := l.Digest()
+		if err != nil {
+			return "", err
+		}
+		r.blobs[d.String()] = l.Compressed
+	}
+	return r.Host() + "/" + repository + ":" + tag, nil
+}
+
+// ServeHTTP answers what a pull asks: GET /v2/, manifests and blobs.
+func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if !r.mayRead(req) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="berth"`)
+		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")
+		return
+	}
+	path := strings.TrimPrefix(req.URL.Path, "/v2/")
+	if repository, reference, ok := cutLast(path, "/manifests/"); ok {
+		r.manifest(w, req, repository, reference)
+	} else if _, digest, ok := cutLast(path, "/blobs/"); ok {
+		r.blob(w, req, digest)
+	} else if path == "" {
+		w.WriteHeader(http.StatusOK)
+	} else {
+		refuse(w, http.StatusNotFound, "UNSUPPORTED", "not an address of a registry")
+	}
+}
+
+func (r *Registry) mayRead(req *http.Request) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(r.login))
+	return r.login == "" || req.Header.Get("Authorization") == want
+}
+
+func (r *Registry) manifest(w http.ResponseWriter, req *http.Request, repository, reference string) {
+	separator := ":"
+	if strings.Contains(reference, ":") {
+		separator = "@"
+	}
+	r.mu.Lock()
+	image, gate := r.images[repository+separator+reference], r.gate
+	r.mu.Unlock()
+	if gate != nil {
+		if code := gate(repository); code != 0 {
+			refuse(w, code, "DENIED", http.StatusText(code))
+			return
+		}
+	}
+	if image == nil {
+		refuse(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
+		return
+	}
+	data, err := image.RawManifest()
+	if err == nil {
+		var kind, digest = "", ""
+		if m, e := image.MediaType(); e == nil {
+			kind = string(m)
+		}
+		if d, e := image.Digest(); e == nil {
+			digest = d.String()
+		}
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Docker-Content-Digest", digest)
+		w.Header().Set("Content-Length", fmt.Sprint(len(data)))
+		if req.Method == http.MethodGet {
+			r.mu.Lock()
+			r.asked[repository]++
+			r.mu.Unlock()
+			_, _ = w.Write(data)
+		}
+		return
+	}
+	refuse(w, http.StatusInternalServerError, "UNKNOWN", err.Error())
+}
+
+func (r *Registry) blob(w http.ResponseWriter, req *http.Request, digest string) {
+	r.mu.Lock()
+	open := r.blobs[digest]
+	r.mu.Unlock()
+	if open == nil {
+		refuse(w, http.StatusNotFound, "BLOB_UNKNOWN", "blob unknown")
+		return
+	}
+	data, err := open()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "UNKNOWN", err.Error())
+		return
+	}
+	defer data.Close()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Docker-Content-Digest", digest)
+	if req.Method == http.MethodGet {
+		_, _ = io.Copy(w, data)
+	}
+}
+
+// refuse answers with an error in the form of the distribution specification.
+func refuse(w http.ResponseWriter, code int, name, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]any{"errors": []any{map[string]string{"code": name, "message": message}}})
+}
+
+func cutLast(s, separator string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return "", "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}

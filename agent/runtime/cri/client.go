@@ -1,0 +1,147 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+const (
+	// requestLimit is how long a call may take: the kubelet's default of --runtime-request-timeout.
+	requestLimit = 2 * time.Minute
+	// sandboxLimit is longer since the network is set up in it.
+	sandboxLimit = 4 * time.Minute
+	maxMessage   = 64 << 20 // bytes
+	// socketPoll is how often Dial looks for the socket file.
+	socketPoll = 5 * time.Millisecond
+	// retryPause is between two tries of a call that only reads while the runtime is away.
+	retryPause = 50 * time.Millisecond
+)
+
+// Client is a connection to a runtime. It connects anew by itself when the
+// runtime comes back after a restart.
+type Client struct {
+	conn    *grpc.ClientConn
+	runtime cri.RuntimeServiceClient
+	images  cri.ImageServiceClient
+	socket  string
+	closed  context.Context
+	close   context.CancelFunc
+
+	mu   sync.Mutex
+	name string // of the runtime, once asked
+}
+
+var _ runtime.Service = (*Client)(nil)
+
+// Dial connects to the runtime that listens at endpoint, a unix socket as
+// unix:///run/containerd/containerd.sock or its bare path. It waits until the
+// socket file is there or ctx ends; it does not wait for the runtime to be ready.
+func Dial(ctx context.Context, endpoint string) (*Client, error) {
+	socket, err := socketPath(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if err := waitForFile(ctx, socket); err != nil {
+		return nil, fmt.Errorf("runtime endpoint %q: no socket there: %w", endpoint, err)
+	}
+	conn, err := grpc.NewClient("unix://"+socket,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			// A runtime that restarts is back within a second.
+			Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: 3 * time.Second,
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
+	if err != nil {
+		return nil, fmt.Errorf("runtime endpoint %q: %w", endpoint, err)
+	}
+	c := &Client{conn: conn, runtime: cri.NewRuntimeServiceClient(conn), images: cri.NewImageServiceClient(conn), socket: socket}
+	c.closed, c.close = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// socketPath is the path of a unix endpoint.
+func socketPath(endpoint string) (string, error) {
+	path := strings.TrimPrefix(endpoint, "unix://")
+	if !strings.HasPrefix(path, "/") {
+		return "", fmt.Errorf("runtime endpoint %q: must be the absolute path of a unix socket, e.g. unix:///run/containerd/containerd.sock", endpoint)
+	}
+	return path, nil
+}
+
+func waitForFile(ctx context.Context, path string) error {
+	for {
+		_, err := os.Stat(path)
+		if err == nil || !os.IsNotExist(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(socketPoll):
+		}
+	}
+}
+
+// Socket is the path of the socket, to tell two runtimes apart.
+func (c *Client) Socket() string { return c.socket }
+
+// Close ends the connection; calls under way fail.
+func (c *Client) Close() error {
+	c.close()
+	return c.conn.Close()
+}
+
+// Version says who the runtime is.
+func (c *Client) Version(ctx context.Context) (*cri.VersionResponse, error) {
+	return read(ctx, c, func(ctx context.Context) (*cri.VersionResponse, error) {
+		return c.runtime.Version(ctx, &cri.VersionRequest{Version: "v1"})
+	})
+}
+
+// Status says whether the runtime and its network are ready.
+func (c *Client) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
+	r, err := read(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
+		return c.runtime.Status(ctx, &cri.StatusRequest{})
+	})
+	return r.GetStatus(), err
+}
+
+// read makes a call that changes nothing, again and again while the runtime is away.
+func read[T any](ctx context.Context, c *Client, call func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	for {
+		r, err := call(ctx)
+		if status.Code(err) != codes.Unavailable {
+			return r, err
+		}
+		select {
+		case <-ctx.Done():
+			return r, err
+		case <-c.closed.Done():
+			return r, err
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// change makes a call that changes something, once, within limit.
+func change[T any](ctx context.Context, limit time.Duration, call func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return call(ctx)
+}

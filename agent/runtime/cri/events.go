@@ -1,0 +1,146 @@
+package cri
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	containerdevents "github.com/containerd/containerd/api/events"
+	"github.com/containerd/containerd/api/services/events/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+// namespace is where containerd keeps what CRI made.
+const namespace = "k8s.io"
+
+// settleLimit is how long an end is held back until the runtime's own status shows it.
+const settleLimit = 2 * time.Second
+
+// Events calls seen, one call at a time, for each end of a container or sandbox
+// and each want of memory that the runtime tells of, until ctx ends or the
+// stream breaks. An end is told once ContainerStatus shows it, at the latest after
+// 2 s. The error is io.EOF when the runtime ended the stream, Unimplemented when it has none.
+func (c *Client) Events(ctx context.Context, seen func(runtime.ContainerEvent)) error {
+	name, err := c.runtimeName(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var settling sync.WaitGroup
+	defer settling.Wait()
+	defer cancel()
+	var one sync.Mutex
+	tell := func(e runtime.ContainerEvent) {
+		settling.Go(func() {
+			if !e.OOM {
+				c.settle(ctx, e.Container)
+			}
+			one.Lock()
+			defer one.Unlock()
+			if ctx.Err() == nil {
+				seen(e)
+			}
+		})
+	}
+	if name == "containerd" {
+		return c.containerdEvents(ctx, tell)
+	}
+	return c.criEvents(ctx, tell)
+}
+
+func (c *Client) runtimeName(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.name == "" {
+		v, err := c.Version(ctx)
+		if err != nil {
+			return "", err
+		}
+		c.name = v.RuntimeName
+	}
+	return c.name, nil
+}
+
+// settle waits until the runtime's status of a container shows its end: the event
+// comes some 40 ms earlier. What is no container (a sandbox) is not waited for.
+func (c *Client) settle(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		s, err := c.ContainerStatus(ctx, id)
+		if err != nil || s.State == cri.ContainerState_CONTAINER_EXITED {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// containerdEvents reads containerd's event service.
+func (c *Client) containerdEvents(ctx context.Context, tell func(runtime.ContainerEvent)) error {
+	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", namespace)
+	stream, err := events.NewEventsClient(c.conn).Subscribe(ctx, &events.SubscribeRequest{Filters: []string{
+		`topic=="/tasks/exit",namespace==` + namespace, `topic=="/tasks/oom",namespace==` + namespace}})
+	if err != nil {
+		return err
+	}
+	for {
+		e, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if told, ok := ofContainerd(e.Topic, e.Event.GetValue()); ok {
+			tell(told)
+		}
+	}
+}
+
+// ofContainerd reads one event; ends of commands that were run in a container do not count.
+func ofContainerd(topic string, value []byte) (runtime.ContainerEvent, bool) {
+	switch topic {
+	case "/tasks/exit":
+		var e containerdevents.TaskExit
+		if err := proto.Unmarshal(value, &e); err != nil || e.ID != e.ContainerID {
+			return runtime.ContainerEvent{}, false
+		}
+		return runtime.ContainerEvent{Container: e.ContainerID}, true
+	case "/tasks/oom":
+		var e containerdevents.TaskOOM
+		if err := proto.Unmarshal(value, &e); err != nil {
+			return runtime.ContainerEvent{}, false
+		}
+		return runtime.ContainerEvent{Container: e.ContainerID, OOM: true}, true
+	}
+	return runtime.ContainerEvent{}, false
+}
+
+// criEvents reads the events that CRI itself has.
+func (c *Client) criEvents(ctx context.Context, tell func(runtime.ContainerEvent)) error {
+	stream, err := c.runtime.GetContainerEvents(ctx, &cri.GetEventsRequest{})
+	if err != nil {
+		return err
+	}
+	for {
+		e, err := stream.Recv()
+		switch {
+		case err == io.EOF && ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && status.Code(err) == codes.Unimplemented:
+			return err
+		case err != nil:
+			return err
+		case e.ContainerEventType == cri.ContainerEventType_CONTAINER_STOPPED_EVENT:
+			tell(runtime.ContainerEvent{Container: e.ContainerId})
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package cri
+
+import (
+	"context"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// PullImage brings an image and answers with its id. It may take as long as ctx lasts.
+func (c *Client) PullImage(ctx context.Context, image *cri.ImageSpec, auth *cri.AuthConfig, sandbox *cri.PodSandboxConfig) (string, error) {
+	r, err := c.images.PullImage(ctx, &cri.PullImageRequest{Image: image, Auth: auth, SandboxConfig: sandbox})
+	return r.GetImageRef(), err
+}
+
+// ImageStatus says what the runtime knows of an image, nil when it is not there.
+func (c *Client) ImageStatus(ctx context.Context, image *cri.ImageSpec) (*cri.Image, error) {
+	r, err := read(ctx, c, func(ctx context.Context) (*cri.ImageStatusResponse, error) {
+		return c.images.ImageStatus(ctx, &cri.ImageStatusRequest{Image: image})
+	})
+	return r.GetImage(), err
+}
+
+// ListImages lists all images, those without a tag too.
+func (c *Client) ListImages(ctx context.Context) ([]*cri.Image, error) {
+	r, err := read(ctx, c, func(ctx context.Context) (*cri.ListImagesResponse, error) {
+		return c.images.ListImages(ctx, &cri.ListImagesRequest{})
+	})
+	return r.GetImages(), err
+}
+
+// RemoveImage removes an image with all of its tags. One that is gone is no error.
+func (c *Client) RemoveImage(ctx context.Context, image *cri.ImageSpec) error {
+	_, err := change(ctx, requestLimit, func(ctx context.Context) (*cri.RemoveImageResponse, error) {
+		return c.images.RemoveImage(ctx, &cri.RemoveImageRequest{Image: image})
+	})
+	return err
+}
+
+// ImageFsInfo says where images and writable layers are.
+func (c *Client) ImageFsInfo(ctx context.Context) (*cri.ImageFsInfoResponse, error) {
+	return read(ctx, c, func(ctx context.Context) (*cri.ImageFsInfoResponse, error) {
+		return c.images.ImageFsInfo(ctx, &cri.ImageFsInfoRequest{})
+	})
+}
