@@ -1,0 +1,100 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	stdlog "log"
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+)
+
+// answer answers a request for a node; path values are those of the pattern.
+type answer func(w http.ResponseWriter, r *http.Request, n *Node)
+
+// route says what is answered where.
+func (s *Server) route() {
+	for pattern, a := range map[string]answer{
+		"GET /healthz": func(w http.ResponseWriter, _ *http.Request, _ *Node) { fmt.Fprint(w, "ok") },
+		"GET /pods":    pods,
+	} {
+		method, path, _ := strings.Cut(pattern, " ")
+		s.paths.HandleFunc(method+" /nodes/{node}"+path, func(w http.ResponseWriter, r *http.Request) { a(w, r, s.nodes[r.PathValue("node")]) })
+	}
+}
+
+// ServeHTTP finds the node, and who asks, before anything else.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n, path := s.nodeOf(r.URL.Path)
+	somebody, ok, err := s.who.AuthenticateRequest(r)
+	if err != nil || !ok {
+		http.Error(w, "Unauthorized: a client certificate of the cluster or a bearer token must be shown", http.StatusUnauthorized)
+		return
+	}
+	if n == nil {
+		http.Error(w, fmt.Sprintf("%s: this agent serves several nodes; want /nodes/NAME/...", r.URL.Path), http.StatusNotFound)
+		return
+	}
+	rights := rightsFor(r, path, n)
+	switch allowed, err := s.may.allow(r.Context(), somebody.User, rights); {
+	case err != nil:
+		s.opts.Log.Error(err, "Asking the API server for a right failed", "user", somebody.User.GetName(), "rights", rights)
+		http.Error(w, fmt.Sprintf("the API server could not be asked whether %q may do this: %v", somebody.User.GetName(), err), http.StatusInternalServerError)
+		return
+	case !allowed:
+		last := rights[len(rights)-1]
+		http.Error(w, fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource=%s, node=%s)", somebody.User.GetName(), last.verb, last.subresource, last.node), http.StatusForbidden)
+		return
+	}
+	r = r.Clone(r.Context())
+	r.URL.Path, r.URL.RawPath = "/nodes/"+n.Name+path, ""
+	s.paths.ServeHTTP(w, r)
+}
+
+// nodeOf is the node that a path is about, and the path on that node.
+func (s *Server) nodeOf(path string) (*Node, string) {
+	if rest, ok := strings.CutPrefix(path, "/nodes/"); ok {
+		name, below, _ := strings.Cut(rest, "/")
+		if n := s.nodes[name]; n != nil {
+			return n, "/" + below
+		}
+	}
+	if len(s.opts.Nodes) == 1 {
+		return s.opts.Nodes[0], path
+	}
+	return nil, path
+}
+
+func pods(w http.ResponseWriter, _ *http.Request, n *Node) {
+	list := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{}}
+	for _, p := range n.Pods() {
+		list.Items = append(list.Items, *p)
+	}
+	writeJSON(w, list)
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data)
+}
+
+// quiet takes what net/http has to say, such as failed handshakes of port
+// scanners, which is worth a line only to who looks for it.
+func quiet(log klog.Logger) *stdlog.Logger {
+	return stdlog.New(writerFunc(func(p []byte) (int, error) {
+		log.V(2).Info("HTTP", "what", strings.TrimSpace(string(p)))
+		return len(p), nil
+	}), "", 0)
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
