@@ -48,7 +48,7 @@ require (
 	github.com/moby/sys/userns v0.1.0 // indirect
 	github.com/opencontainers/image-spec v1.1.1 // indirect
 	k8s.io/cri-api v0.37.2 // indirect
-	k8s.io/kubelet v0.37.2 // indirect
+	k8s.io/kubelet v0.37.2
 )
 
 require (
