@@ -1,0 +1,76 @@
+package intake
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	helper "k8s.io/component-helpers/resource"
+
+	"github.com/berthproject/berth/engine/pressure"
+)
+
+// annotationSource says where a kubelet had a pod from; what is not from the API is static.
+const annotationSource = "kubernetes.io/config.source"
+
+// PressureTerms is what engine/pressure reads of a pod beyond Pod.
+func PressureTerms(pod *corev1.Pod) *pressure.Terms {
+	source, given := pod.Annotations[annotationSource]
+	t := &pressure.Terms{Static: given && source != "api", Grace: pod.Spec.TerminationGracePeriodSeconds}
+	if helper.IsPodLevelRequestsSet(pod) {
+		t.PodMemory = quantity(pod.Spec.Resources.Requests, corev1.ResourceMemory)
+	}
+	t.EphemeralLimit = quantity(helper.PodLimits(pod, helper.PodResourcesOptions{}), corev1.ResourceEphemeralStorage)
+	for i := range pod.Spec.Containers {
+		t.Containers = append(t.Containers, pressureContainer(&pod.Spec.Containers[i], false))
+	}
+	for i := range pod.Spec.InitContainers {
+		t.Containers = append(t.Containers, pressureContainer(&pod.Spec.InitContainers[i], true))
+	}
+	for i := range pod.Spec.Volumes {
+		t.Volumes = append(t.Volumes, pressureVolume(&pod.Spec.Volumes[i]))
+	}
+	return t
+}
+
+func pressureContainer(c *corev1.Container, init bool) pressure.Container {
+	out := pressure.Container{Name: c.Name, Init: init, EphemeralLimit: quantity(c.Resources.Limits, corev1.ResourceEphemeralStorage)}
+	for name, to := range map[corev1.ResourceName]*pressure.Quantity{corev1.ResourceMemory: &out.Memory, corev1.ResourceEphemeralStorage: &out.Ephemeral} {
+		if q := quantity(c.Resources.Requests, name); q != nil {
+			*to = *q
+		}
+	}
+	return out
+}
+
+// pressureVolume says which volumes hold data on the node's own filesystem.
+func pressureVolume(v *corev1.Volume) pressure.Volume {
+	out := pressure.Volume{Name: v.Name}
+	s := &v.VolumeSource
+	out.Local = s.HostPath != nil || s.ConfigMap != nil || s.GitRepo != nil || s.EmptyDir != nil && s.EmptyDir.Medium != corev1.StorageMediumMemory
+	if s.EmptyDir != nil && s.EmptyDir.SizeLimit != nil && s.EmptyDir.SizeLimit.Sign() > 0 {
+		q := PressureQuantity(*s.EmptyDir.SizeLimit)
+		out.SizeLimit = &q
+	}
+	return out
+}
+
+// quantity is a resource of a list; nil when it is not there.
+func quantity(list corev1.ResourceList, name corev1.ResourceName) *pressure.Quantity {
+	q, ok := list[name]
+	if !ok {
+		return nil
+	}
+	out := PressureQuantity(q)
+	return &out
+}
+
+// PressureQuantity is a quantity as engine/pressure prints it: fractions are rounded up.
+func PressureQuantity(q resource.Quantity) pressure.Quantity {
+	out := pressure.Quantity{Amount: q.Value()}
+	switch q.Format {
+	case resource.DecimalSI:
+		out.Format = pressure.Decimal
+	case resource.DecimalExponent:
+		out.Format = pressure.Exponent
+	}
+	return out
+}
