@@ -4,20 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/drainer"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -113,7 +112,7 @@ func twice(seed int64) (foretold, is *drain.Result, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &actor{r: rand.New(rand.NewSource(seed)), nodes: d.drain, options: drain.Options{IgnoreDaemonSets: true}, seen: sim.NewView()}
+	a := &actor{r: rand.New(rand.NewSource(seed)), nodes: d.drain, options: drain.Options{IgnoreDaemonSets: true}}
 	s.Configure(&o)
 	a.scheduler = drain.Scheduler{Profiles: o.Profiles, Seed: o.Ties, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()}
 	if os.Getenv("BERTH_TRACE") != "" { // the scenario, and what happens
@@ -144,23 +143,16 @@ func twice(seed int64) (foretold, is *drain.Result, err error) {
 	return a.foretold, a.result, nil
 }
 
-// actor drains nodes of a simulated cluster as berth drain does of a real one.
+// actor foretells a drain of a simulated cluster, and begins it.
 type actor struct {
 	w         *sim.World
 	r         *rand.Rand
 	nodes     []string
 	options   drain.Options
 	scheduler drain.Scheduler
-
-	seen     *sim.View
-	watcher  *drain.Watcher
-	machine  *drain.Machine
-	foretold *drain.Result
-	result   *drain.Result
-	err      error
-	quiet    time.Time // since when nothing is under way
-	revision uint64
-	asking   bool
+	foretold  *drain.Result
+	result    *drain.Result
+	err       error
 }
 
 func (a *actor) begin() {
@@ -175,72 +167,15 @@ func (a *actor) begin() {
 	if a.foretold, a.err = drain.Foretell(c, a.nodes, a.options); a.err != nil {
 		return
 	}
-	for _, n := range a.nodes {
-		a.err = a.w.API().Change(store.Nodes, n, store.Precondition{}, func(o store.Object) error {
-			if n, ok := o.(*corev1.Node); ok {
-				n.Spec.Unschedulable = true
-			}
-			return nil
-		})
-	}
-	a.watcher = drain.NewWatcher(a.scheduler)
-	a.machine = a.watcher.Machine(a.nodes, a.options, drain.DefaultPatience())
-	a.later(time.Second)
-}
-
-// later looks again after a while.
-func (a *actor) later(d time.Duration) {
-	a.w.At(a.w.Elapsed()+d, a.look)
-}
-
-// look takes in how the cluster is and does what is next.
-func (a *actor) look() {
-	if a.asking || a.result != nil {
+	d, err := drainer.New(a.w, a.nodes, a.options, a.scheduler)
+	if err != nil {
+		a.err = err
 		return
 	}
-	if is := a.w.API().Revision(); is != a.revision {
-		a.revision = is
-		var events []scheduling.Event
-		for _, k := range store.Kinds {
-			for _, in := range a.seen.Replace(nil, k, a.w.API().List(k)) {
-				events = append(events, in.Event)
-			}
-		}
-		a.watcher.Take(a.w.Now(), events)
+	d.Pause = func(most time.Duration) time.Duration {
+		return time.Duration(1+a.r.Intn(int(most/time.Millisecond))) * time.Millisecond
 	}
-	action, _ := a.machine.Step(a.w.Now(), a.watcher.View)
-	if e, ok := action.(drain.Evict); ok {
-		a.evict(e)
-		return
-	}
-	switch {
-	case a.machine.Done():
-		a.end()
-		return
-	case !a.machine.Idle():
-		a.quiet = time.Time{}
-	case a.quiet.IsZero():
-		a.quiet = a.w.Now()
-	case a.w.Now().Sub(a.quiet) > time.Minute:
-		a.end()
-		return
-	}
-	a.later(time.Duration(20+a.r.Intn(900)) * time.Millisecond)
-}
-
-func (a *actor) evict(e drain.Evict) {
-	a.asking = true
-	a.w.Evict(sim.Eviction{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(answer sim.Answer) {
-		a.asking = false
-		ok := answer.Code == http.StatusCreated || answer.Code == http.StatusNotFound
-		a.machine.Answer(a.w.Now(), e.Pod.UID, drain.Answer{Granted: ok, Words: answer.Text})
-		a.later(time.Duration(1+a.r.Intn(300)) * time.Millisecond)
-	})
-}
-
-func (a *actor) end() {
-	a.result = a.machine.Result(a.watcher.View)
-	a.result.Explain(a.watcher.View, &a.scheduler)
+	d.Ended = func(r *drain.Result) { a.result = r }
 }
 
 // differ says where two results differ.

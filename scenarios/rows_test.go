@@ -8,9 +8,9 @@ import (
 )
 
 // rows are the rows of features.md that scenarios tell, by section. Left out are those that are
-// about what is not simulated: EndpointSlices, devices, and what later versions of Kubernetes are to have.
+// about devices, about how many workers a loop has, and about what later versions of Kubernetes are to have.
 var rows = map[string][]string{
-	"1.4": {`"not-ready"`, `"unreachable"`, `"memory-pressure, disk-pressure, pid-pressure"`, `"network-unavailable"`, `"unschedulable"`, `"out-of-service"`,
+	"1.4": {`"not-ready"`, `"not-ready" at creation`, `"unreachable"`, `"memory-pressure, disk-pressure, pid-pressure"`, `"network-unavailable"`, `"unschedulable"`, `"out-of-service"`,
 		`"node.cloudprovider.kubernetes.io/uninitialized, .../shutdown"`, `"descheduler- or autoscaler-owned"`, `"registerWithTaints"`, `"heartbeats"`,
 		`"node-monitor-grace-period"`, `"zone state"`, `"NoExecute taint rate"`, `"pods on not-ready nodes"`, `"default tolerations"`,
 		`"memory-pressure toleration"`, `"matching"`, `"taint eviction"`, `"deletion"`},
@@ -19,9 +19,10 @@ var rows = map[string][]string{
 		`"allowed"`, `"then"`, `"dryRun"`, `"name mismatch; missing"`},
 	"1.5.2": {`"expectedPods"`, `"desiredHealthy"`, `"currentHealthy"`, `"disruptionsAllowed"`, `"disruptedPods"`, `"failure"`, `"selector"`,
 		`"stale DisruptionTarget"`, `"unhealthyPodEvictionPolicy"`},
-	"1.6": {`"pod GC"`, `"deletion"`, `"kubelet sequence"`, `"eviction override"`, `"controller scale-down order"`},
+	"1.6": {`"pod GC"`, `"deletion"`, `"kubelet sequence"`, `"eviction override"`, `"EndpointSlice"`, `"controller scale-down order"`,
+		`"ReplicaSet/Deployment terminating count"`},
 	// Issues of kubernetes/kubernetes.
-	"#": {"51835", "54368", "54525", "72320", "74947", "80389", "90794", "91492", "94245", "101674", "102993", "108982", "113891", "117065"},
+	"#": {"31778", "51835", "54368", "54525", "66811", "72320", "74947", "76325", "80389", "90794", "91492", "94245", "101674", "102993", "108982", "113891", "117065"},
 }
 
 // TestEveryRowIsTold: each row is named at the top of a scenario.

@@ -39,6 +39,14 @@ func completeNode(n *corev1.Node) {
 	}
 }
 
+// Join makes a complete node one whose agent has just registered it, and is not ready yet. The
+// API server puts the taint on every node that is made (TaintNodesByCondition); one that is Ready from
+// the start would lose it before anybody notices, and does not get it here.
+func Join(n *corev1.Node) {
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady"}}
+	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule})
+}
+
 func completePod(p *corev1.Pod) {
 	if p.Namespace == "" {
 		p.Namespace = metav1.NamespaceDefault

@@ -11,7 +11,7 @@ import (
 // watched are the actors that watch, with what.
 var watched = sync.OnceValue(func() map[string][]store.Kind {
 	out := map[string][]store.Kind{}
-	for _, r := range New(Options{Profiles: nil}).readers {
+	for _, r := range New(Options{Endpoints: true}).readers {
 		out[r.name] = r.kinds
 	}
 	return out
@@ -32,19 +32,30 @@ var Effects = []string{"bind", "reject", "hold", "look", "preempt", "unnominate"
 // IsEffect says whether a word names an effect that can be spoilt; any does.
 func IsEffect(name string) bool { return name == "any" || slices.Contains(Effects, name) }
 
+// reader is an actor's; one that nobody hears when the actor is not there.
 func (w *World) reader(name string) *reader {
-	i := slices.IndexFunc(w.readers, func(r *reader) bool { return r.name == name })
-	return w.readers[i]
+	if i := slices.IndexFunc(w.readers, func(r *reader) bool { return r.name == name }); i >= 0 {
+		return w.readers[i]
+	}
+	return &reader{}
 }
 
 // SetLag sets how far the watches of an actor are behind.
 func (w *World) SetLag(actor string, d time.Duration) { w.reader(actor).lag = d }
 
 // Drop breaks an actor's watch of a kind. After d it lists.
-func (w *World) Drop(actor string, k store.Kind, d time.Duration) { w.reader(actor).drop(k, d) }
+func (w *World) Drop(actor string, k store.Kind, d time.Duration) {
+	if r := w.reader(actor); r.streams[k] != nil {
+		r.drop(k, d)
+	}
+}
 
 // Repeat has the next change of a kind delivered twice to an actor.
-func (w *World) Repeat(actor string, k store.Kind) { w.reader(actor).streams[k].repeat = true }
+func (w *World) Repeat(actor string, k store.Kind) {
+	if s := w.reader(actor).streams[k]; s != nil {
+		s.repeat = true
+	}
+}
 
 // Kill ends an actor, what it knows, and what it is about to do; after d it begins
 // from a list. Of what it has sent some will be done. The agents are killed with KillAgent.

@@ -43,6 +43,8 @@ type Options struct {
 	// eviction took from budgets where it is when the pod does not go after all.
 	Evictions        budget.Evictions
 	KeepFailedDebits bool
+	// Endpoints has EndpointSlices kept, which nothing else here reads.
+	Endpoints bool
 	// Latency is what a request takes to the API server, and its answer back.
 	Latency time.Duration
 	// Lag is what a watch is behind.
@@ -100,6 +102,7 @@ type World struct {
 	workloads  *workloads
 	owners     *owners
 	volumes    *volumes
+	endpoints  *endpoints // nil without
 	audit      *audit
 	counts     Counts
 }
@@ -131,6 +134,9 @@ func New(o Options) *World {
 	w.workloads = newWorkloads(w)
 	w.owners = newOwners(w)
 	w.volumes = newVolumes(w)
+	if o.Endpoints {
+		w.endpoints = newEndpoints(w)
+	}
 	return w
 }
 

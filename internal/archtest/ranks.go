@@ -62,6 +62,7 @@ var sideways = map[[2]string]string{
 	{"actuate", "explain"}:                   "the event's text is an explanation",
 	{"conformance", "explain"}:               "messages are compared, too",
 	{"drain", "sim"}:                         "tests compare what is foretold with what then happens in simulated clusters",
+	{"sim", "drain"}:                         "berth drain is simulated, too",
 }
 
 // roomOf is the room of a package given by its path below the module, "" when

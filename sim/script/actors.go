@@ -201,7 +201,7 @@ func readUntil(p *parser, w *words) (err error) {
 }
 
 func readOption(p *parser, w *words) error {
-	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "rest", "exact")
+	o, err := w.options("seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "forbid", "startupgrace=", "endpoints", "rest", "exact")
 	if err != nil {
 		return err
 	}
@@ -232,6 +232,9 @@ func readOption(p *parser, w *words) error {
 		}
 		s.Evictions.RefuseSeveral = s.Evictions.RefuseSeveral || o.values["several"] == "refuse"
 		s.Evictions.Recount = s.Evictions.Recount && !o.has("norecount")
+		s.Evictions.EndNever = s.Evictions.EndNever || o.has("forbid")
+		s.Endpoints = s.Endpoints || o.has("endpoints")
+		s.Taints.StartupGrace = o.span("startupgrace", s.Taints.StartupGrace)
 		s.KeepFailedDebits = s.KeepFailedDebits || o.has("keepdebits")
 		s.Taints.Frozen = s.Taints.Frozen || o.has("frozen")
 		s.Audit = s.Audit && !o.has("noaudit")

@@ -13,7 +13,7 @@ import (
 
 const expectUsage = `expect [at TIME] pod NAME on NODE|bound|pending ["WORDS"]|held|gone|running|succeeded|failed|deleting|nominated NODE; ` +
 	`expect [at TIME] pod NAME ready|unready|disrupted REASON; expect [at TIME] node NAME tainted KEY[:EFFECT]|untainted KEY[:EFFECT]|ready|notready|unknown; ` +
-	`expect [at TIME] event "WORDS"|no event "WORDS"|told REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|bound N|pending N|running N|failed N|deleting N`
+	`expect [at TIME] event "WORDS"|no event "WORDS"|told REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|service NAME ready=N terminating=N serving=N|replicaset NAME replicas=N ready=N terminating=N|bound N|pending N|running N|failed N|deleting N`
 
 func readExpect(p *parser, w *words) (err error) {
 	if p.at != 0 {
@@ -58,6 +58,10 @@ func expectation(w *words) (func(*run) error, error) {
 		return expectVictims(w)
 	case "budget":
 		return expectBudget(w)
+	case "service":
+		return expectNumbers(w, "service", endpoints)
+	case "replicaset":
+		return expectNumbers(w, "replicaset", replicas)
 	case "bound", "pending", "running", "deleting", "failed":
 		return expectCount(w, word)
 	default:

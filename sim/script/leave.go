@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,7 +10,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/drainer"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -49,12 +52,22 @@ func readDrain(p *parser, w *words) error {
 	if err != nil {
 		return err
 	}
-	o, err := w.options("by=")
+	o, err := w.options("by=", "berth", "surge")
 	if err != nil {
 		return err
 	}
 	by := o.values["by"]
-	if by == "" {
+	switch {
+	case o.has("surge") && !o.has("berth"):
+		return errors.New("surge: only berth drain does that; want berth surge")
+	case o.has("berth"):
+		p.then(func(r *run) error {
+			r.say("node " + node + " is to be drained by berth drain")
+			_, err := drainer.New(r.w, []string{node}, drain.Options{IgnoreDaemonSets: true, DeleteEmptyDir: true, Surge: o.has("surge")}, r.scheduler())
+			return err
+		})
+		return nil
+	case by == "":
 		by = "kubectl"
 	}
 	p.then(func(r *run) error {

@@ -63,7 +63,7 @@ func (o *options) space() string {
 }
 
 func readNode(p *parser, w *words) error {
-	known := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable"}
+	known := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable", "joining"}
 	return p.named(w, "node", known, func(name string, o *options) store.Object {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
 		n.Status.Capacity = corev1.ResourceList{
@@ -78,6 +78,9 @@ func readNode(p *parser, w *words) error {
 		}
 		n.Spec.Unschedulable = o.has("unschedulable")
 		sim.Complete(n)
+		if o.has("joining") {
+			sim.Join(n)
+		}
 		return n
 	})
 }

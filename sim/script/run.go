@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -31,9 +32,15 @@ func (r *Result) Err() error { return errors.Join(append(slices.Clone(r.Failed),
 type run struct {
 	s      *Scenario
 	w      *sim.World
+	o      sim.Options
 	result *Result
 	hard   Hardship
 	owed   []*step // expectations that have not come true yet
+}
+
+// scheduler is how the cluster's pods are placed, for those who foretell it.
+func (r *run) scheduler() drain.Scheduler {
+	return drain.Scheduler{Profiles: r.o.Profiles, Seed: r.o.Ties, Preemption: r.o.Preemption, Machine: r.o.Machine}
 }
 
 // settle is how long a cluster is given to come to rest once faults are over: a
@@ -58,7 +65,7 @@ func (s *Scenario) Run(o sim.Options) (*Result, error) {
 func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.World) error) (*Result, error) {
 	s.Configure(&o)
 	s.hard.apply(&o)
-	r := &run{s: s, result: &Result{}, hard: s.hard}
+	r := &run{s: s, result: &Result{}, hard: s.hard, o: o}
 	tell := o.Tell
 	o.Tell = func(l sim.Line) {
 		r.result.Timeline = append(r.result.Timeline, l)

@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -51,6 +52,7 @@ const (
 	Jobs        Kind = "jobs"
 	CronJobs    Kind = "cronjobs"
 	Revisions   Kind = "controllerrevisions"
+	Slices      Kind = "endpointslices"
 )
 
 // Kinds are those that scheduling reads. Pods come last, so that a list in this order
@@ -59,7 +61,7 @@ var Kinds = [...]Kind{Namespaces, PriorityClasses, Nodes, StorageClasses, CSIDri
 	Attachments, DeviceClaims, Services, Controllers, ReplicaSets, StatefulSets, Budgets, Holds, Pods}
 
 // others are the kinds that scheduling does not read.
-var others = [...]Kind{Events, Deployments, DaemonSets, Jobs, CronJobs, Revisions}
+var others = [...]Kind{Events, Deployments, DaemonSets, Jobs, CronJobs, Revisions, Slices}
 
 // KindOf says of which kind an object is; empty when the store does not hold such.
 func KindOf(o any) Kind {
@@ -105,6 +107,8 @@ func workloadKind(o any) Kind {
 		return CronJobs
 	case *appsv1.ControllerRevision:
 		return Revisions
+	case *discoveryv1.EndpointSlice:
+		return Slices
 	}
 	return ""
 }

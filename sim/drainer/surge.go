@@ -1,0 +1,67 @@
+package drainer
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// scale has the owner of a pod, or the Deployment above it, run more or fewer.
+func (d *Drainer) scale(p *model.Pod, by int32) {
+	k, key := d.above(p)
+	err := fmt.Errorf("%s %s is not there", p.Owner.Kind, p.Owner.Name)
+	if k != "" {
+		err = d.w.API().Change(k, key, store.Precondition{}, func(o store.Object) error {
+			n := replicas(o)
+			if n == nil {
+				return fmt.Errorf("%s %s has no replicas", k, key)
+			}
+			next := max(**n+by, 0)
+			*n = &next
+			o.SetGeneration(o.GetGeneration() + 1)
+			d.w.Say("drain", "surge", key, fmt.Sprintf("%s is to run %d for %s", key, next, p.Key()))
+			return nil
+		})
+	}
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	d.machine.SurgeAnswer(d.w.Now(), said)
+	d.later(d.Pause(answer))
+}
+
+// above is what sets the replicas of a pod's owner.
+func (d *Drainer) above(p *model.Pod) (store.Kind, string) {
+	key := store.Key(p.Namespace, p.Owner.Name)
+	switch p.Owner.Kind {
+	case "StatefulSet":
+		return store.StatefulSets, key
+	case "ReplicaSet":
+		o, ok := d.w.API().Get(store.ReplicaSets, key)
+		if !ok {
+			return "", ""
+		}
+		if c := metav1.GetControllerOfNoCopy(o); c != nil && c.Kind == "Deployment" {
+			return store.Deployments, store.Key(p.Namespace, c.Name)
+		}
+		return store.ReplicaSets, key
+	}
+	return "", ""
+}
+
+func replicas(o store.Object) **int32 {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		return &o.Spec.Replicas
+	case *appsv1.ReplicaSet:
+		return &o.Spec.Replicas
+	case *appsv1.StatefulSet:
+		return &o.Spec.Replicas
+	}
+	return nil
+}

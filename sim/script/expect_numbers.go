@@ -1,0 +1,70 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// numbers are what an object's status says, by word; false: there is no such object.
+type numbers func(r *run, name string) (map[string]int64, bool)
+
+// endpoints are what the EndpointSlices of a Service say.
+func endpoints(r *run, name string) (map[string]int64, bool) {
+	_, ok := r.w.API().Get(store.Services, key(store.Services, name))
+	ready, terminating, serving := r.w.Endpoints(key(store.Services, name))
+	return map[string]int64{"ready": int64(ready), "terminating": int64(terminating), "serving": int64(serving)}, ok
+}
+
+// replicas are the status of a ReplicaSet.
+func replicas(r *run, name string) (map[string]int64, bool) {
+	o, _ := r.w.API().Get(store.ReplicaSets, key(store.ReplicaSets, name))
+	rs, ok := o.(*appsv1.ReplicaSet)
+	if !ok {
+		return map[string]int64{"replicas": 0, "ready": 0, "terminating": 0}, false
+	}
+	s := &rs.Status
+	is := map[string]int64{"replicas": int64(s.Replicas), "ready": int64(s.ReadyReplicas)}
+	if s.TerminatingReplicas != nil {
+		is["terminating"] = int64(*s.TerminatingReplicas)
+	}
+	return is, true
+}
+
+// expectNumbers reads what is expected of a kind's numbers.
+func expectNumbers(w *words, kind string, of numbers) (func(*run) error, error) {
+	name, err := w.name("the " + kind)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string][]string{"service": {"ready=", "terminating=", "serving="}, "replicaset": {"replicas=", "ready=", "terminating="}}[kind]
+	o, err := w.options(known...)
+	if err != nil {
+		return nil, err
+	}
+	want := map[string]int64{}
+	for _, word := range known {
+		if word = strings.TrimSuffix(word, "="); o.has(word) {
+			want[word] = o.number(word, 0, 0, 1<<31-1)
+		}
+	}
+	if len(want) == 0 {
+		return nil, fmt.Errorf("what is expected of %s %s? want one of %s", kind, name, strings.Join(known, " "))
+	}
+	return func(r *run) error {
+		is, there := of(r, name)
+		if !there {
+			return fmt.Errorf("there is no %s %s", kind, name)
+		}
+		for _, word := range known {
+			word = strings.TrimSuffix(word, "=")
+			if n, asked := want[word]; asked && is[word] != n {
+				return fmt.Errorf("%s %s has %s=%d, want %d", kind, name, word, is[word], n)
+			}
+		}
+		return nil
+	}, o.err
+}
