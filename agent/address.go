@@ -60,3 +60,8 @@ func resourceversion(a, b string) (int, error) {
 	y, err := strconv.ParseUint(b, 10, 64)
 	return cmp.Compare(x, y), err
 }
+
+// byName orders pods by namespace and name.
+func byName(a, b *corev1.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

@@ -24,13 +24,14 @@ type Agent struct {
 	nodes   map[string]*node
 	runtime runtime.Runtime
 
-	seen    chan *corev1.Pod // changed pods of our nodes
-	removed chan types.UID
-	claims  *claims
-	ready   chan types.UID // pods whose claims are bound
-	reports *mailbox
-	written chan written
-	writes  chan write
+	seen     chan *corev1.Pod // changed pods of our nodes
+	removed  chan types.UID
+	claims   *claims
+	ready    chan types.UID // pods whose claims are bound
+	reports  *mailbox[runtime.Report]
+	requests *mailbox[Eviction]
+	written  chan written
+	writes   chan write
 	// gate lets thirty nodes register or renew at once, so that thousands do not
 	// knock together and keep others out.
 	gate chan struct{}
@@ -53,7 +54,7 @@ func New(opts Options) (*Agent, error) {
 	}
 	a := &Agent{
 		opts: opts, nodes: map[string]*node{},
-		seen: make(chan *corev1.Pod, 256), removed: make(chan types.UID, 256), reports: newMailbox(),
+		seen: make(chan *corev1.Pod, 256), removed: make(chan types.UID, 256), reports: newMailbox[runtime.Report](), requests: newMailbox[Eviction](),
 		claims: newClaims(opts.Client), ready: make(chan types.UID, 256),
 		written: make(chan written, 256), writes: make(chan write), gate: make(chan struct{}, 30),
 		pods: map[types.UID]*pod{},
@@ -66,7 +67,11 @@ func New(opts Options) (*Agent, error) {
 		if a.nodes[want.Name] != nil {
 			return nil, fmt.Errorf("node %q is given twice", want.Name)
 		}
-		a.nodes[want.Name] = &node{want: want}
+		n := &node{want: want, news: make(chan struct{}, 1)}
+		if opts.Pressure != nil {
+			n.pressure = opts.Pressure(want.Name)
+		}
+		a.nodes[want.Name] = n
 	}
 	a.runtime = opts.Runtime(a.reports.put)
 	return a, nil
@@ -174,6 +179,10 @@ func (a *Agent) loop(ctx context.Context) {
 		case <-a.reports.ready:
 			for _, r := range a.reports.take() {
 				a.reported(r)
+			}
+		case <-a.requests.ready:
+			for _, e := range a.requests.take() {
+				a.evict(e)
 			}
 		case w := <-a.written:
 			a.wrote(w)

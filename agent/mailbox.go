@@ -1,28 +1,20 @@
 package agent
 
-import (
-	"container/heap"
-	"sync"
-	"time"
+import "sync"
 
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/berthproject/berth/agent/runtime"
-)
-
-// mailbox takes reports without ever blocking, since the runtime may report
+// mailbox takes letters without ever blocking, since the runtime may report
 // from within a call of the loop that empties it.
-type mailbox struct {
+type mailbox[T any] struct {
 	ready chan struct{}
 	mu    sync.Mutex
-	in    []runtime.Report
+	in    []T
 }
 
-func newMailbox() *mailbox { return &mailbox{ready: make(chan struct{}, 1)} }
+func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{ready: make(chan struct{}, 1)} }
 
-func (m *mailbox) put(r runtime.Report) {
+func (m *mailbox[T]) put(letter T) {
 	m.mu.Lock()
-	m.in = append(m.in, r)
+	m.in = append(m.in, letter)
 	m.mu.Unlock()
 	select {
 	case m.ready <- struct{}{}:
@@ -30,48 +22,10 @@ func (m *mailbox) put(r runtime.Report) {
 	}
 }
 
-func (m *mailbox) take() []runtime.Report {
+func (m *mailbox[T]) take() []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	in := m.in
 	m.in = nil
 	return in
-}
-
-// timers wakes pods; entries of pods that are gone or moved on are harmless, as
-// stepping a pod too early does nothing.
-type timers struct{ heap timerHeap }
-
-type timer struct {
-	at  time.Time
-	pod types.UID
-}
-
-func (t *timers) add(at time.Time, pod types.UID) { heap.Push(&t.heap, timer{at, pod}) }
-
-func (t *timers) first() (time.Time, bool) {
-	if len(t.heap) == 0 {
-		return time.Time{}, false
-	}
-	return t.heap[0].at, true
-}
-
-func (t *timers) due(now time.Time) (pods []types.UID) {
-	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
-		pods = append(pods, heap.Pop(&t.heap).(timer).pod)
-	}
-	return pods
-}
-
-type timerHeap []timer
-
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h timerHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *timerHeap) Push(x any)        { *h = append(*h, x.(timer)) }
-func (h *timerHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }

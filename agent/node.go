@@ -23,6 +23,10 @@ type node struct {
 	want  *corev1.Node          // as given and completed
 	lease *coordinationv1.Lease // as written last
 	addrs addresses             // of its pods; only the loop touches them
+
+	pressure Pressure // nil: nobody watches it
+	active   active
+	news     chan struct{} // holds one when its status is to be written soon
 }
 
 // enter registers the node, trying until it succeeds or ctx ends.

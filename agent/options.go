@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent/runtime"
@@ -33,6 +34,10 @@ type Options struct {
 	Log     klog.Logger
 	// Writers is how many requests may be under way at once; 16 when 0.
 	Writers int
+	// Pressure watches a node for shortages; nil, or an answer of nil: nobody does.
+	Pressure func(node string) Pressure
+	// Events takes what is told about pods and nodes; nil: nothing is told.
+	Events record.EventRecorder
 	// LeaseRenewal is how often each node's Lease is renewed; 10 s when 0.
 	LeaseRenewal time.Duration
 }

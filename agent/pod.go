@@ -16,7 +16,8 @@ type pod struct {
 	object   *corev1.Pod // as seen last
 	life     *podlife.Life
 	address  string
-	deleting bool // podlife knows
+	infos    map[string]*runtime.ContainerInfo
+	released bool // the runtime holds nothing of it any more
 	gone     bool // nothing runs any more: the object is to be deleted
 	held     bool // nothing starts before its claims are bound
 	dirty    bool // status is to be written
@@ -112,16 +113,22 @@ func (a *Agent) step(p *pod, events ...podlife.Event) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case podlife.Start:
-			a.runtime.Start(p.object, e.Container)
+			a.runtime.Start(p.object, e.Container, e.Attempt)
 		case podlife.PreStop:
 			a.runtime.PreStop(p.object, e.Container)
 		case podlife.Stop:
 			a.runtime.Stop(p.object.UID, e.Container)
 		case podlife.Kill:
 			a.runtime.Kill(p.object.UID, e.Container)
+		case podlife.Probe:
+			a.runtime.Probe(p.object, e.Container, e.Probe, e.Attempt)
+		case podlife.Unprobe:
+			a.runtime.Unprobe(p.object.UID, e.Container, e.Probe)
+		case podlife.Over:
+			a.nodes[p.object.Spec.NodeName].active.drop(p.object.UID)
+			a.runtime.Release(p.object)
 		case podlife.Gone:
 			p.gone = true
-			a.runtime.Forget(p.object.UID)
 		}
 	}
 	if !wake.IsZero() {
@@ -132,9 +139,37 @@ func (a *Agent) step(p *pod, events ...podlife.Event) {
 }
 
 func (a *Agent) reported(r runtime.Report) {
-	if p := a.pods[r.Pod]; p != nil {
-		a.step(p, r.Event)
+	p := a.pods[r.Pod]
+	if p == nil {
+		return
 	}
+	p.released = p.released || r.Released
+	if len(r.Addresses) > 0 {
+		p.address = r.Addresses[0]
+	}
+	if r.Container != nil {
+		if p.infos == nil {
+			p.infos = map[string]*runtime.ContainerInfo{}
+		}
+		p.infos[r.Container.Name] = r.Container
+	}
+	if r.Event == nil {
+		a.step(p)
+		return
+	}
+	a.step(p, r.Event)
+}
+
+// evict ends a pod for who watches its node.
+func (a *Agent) evict(e Eviction) {
+	p := a.pods[e.Pod]
+	if p == nil {
+		if e.Done != nil {
+			e.Done()
+		}
+		return
+	}
+	a.step(p, podlife.Fail{Reason: e.Reason, Message: e.Message, Grace: e.Grace, Now: e.Now})
 }
 
 // vanished drops a pod whose object is gone, whatever still ran.
@@ -145,6 +180,7 @@ func (a *Agent) vanished(uid types.UID) {
 	}
 	a.release(p)
 	a.runtime.Forget(uid)
+	a.nodes[p.object.Spec.NodeName].active.drop(uid)
 	if n := a.nodes[p.object.Spec.NodeName]; n != nil {
 		n.addrs.free(p.address)
 	}
@@ -167,9 +203,9 @@ func (a *Agent) next() *write {
 		if same(&p.object.Status, &object.Status) {
 			object = nil
 		}
-		if object != nil || p.gone {
+		if remove := p.gone && p.released; object != nil || remove {
 			p.writing = true
-			return &write{uid: p.object.UID, object: object, last: p.object, remove: p.gone}
+			return &write{uid: p.object.UID, object: object, last: p.object, remove: remove}
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func containerStatuses(p *pod, runs []podlife.Status, specs []corev1.Container) 
 			RestartCount: r.Restarts, Started: &up, Ready: up || r.State == podlife.Ended && r.Exit.Code == 0 && isInit(p, r.Name),
 			State: state(p, r),
 		}
-		if r.State != podlife.Waiting {
+		if r.State != podlife.Idle {
 			s.ContainerID = "simulated://" + string(p.object.UID) + "/" + r.Name
 		}
 		if r.Last != nil {

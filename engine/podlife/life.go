@@ -10,36 +10,47 @@ import (
 const (
 	firstDelay = 10 * time.Second
 	maxDelay   = 5 * time.Minute
-	forgiven   = 2 * maxDelay
 )
 
 // Life is one pod's life. Make it with New.
 type Life struct {
-	spec     Spec
-	runs     []run // init containers, then containers
-	phase    Phase
-	deleting bool
-	deadline time.Time // when stopping ends in a kill
-	gone     bool
+	spec        Spec
+	runs        []run // init containers, then containers
+	phase       Phase
+	initialized bool // all init containers have done their part once
+	deleting    bool
+	failure     *Failure
+	abrupt      bool      // a failure that kills at once
+	deadline    time.Time // when stopping ends in a kill
+	over        bool      // and said so
+	gone        bool
 }
+
+// Failure is why a pod was made to fail.
+type Failure struct{ Reason, Message string }
 
 type run struct {
 	Container
-	init     bool
-	state    State
-	started  time.Time
-	exit     Exit
-	last     *Exit
-	restarts int32
-	delay    time.Duration // before the next restart
-	hook     hook
-	stopped  time.Time // when it was asked to stop
-	killed   bool
+	init            bool
+	state           State
+	reason, message string // why it does not start
+	started         time.Time
+	launched, ready bool   // by its startup and readiness probes
+	probing         Probes // those under way
+	exit            Exit
+	last            *Exit
+	restarts        int32
+	delay           time.Duration // before the next restart
+	hook            hook
+	stopped         time.Time // when it was asked to stop
+	killed          bool
+	replaced        replaced
+	by              time.Time // until when, while it is being replaced
 }
 
 // New is the life of a pod that has just been admitted.
 func New(spec Spec) *Life {
-	l := &Life{spec: spec}
+	l := &Life{spec: spec, initialized: len(spec.Init) == 0}
 	for _, c := range spec.Init {
 		l.runs = append(l.runs, run{Container: c, init: true})
 	}
@@ -49,102 +60,53 @@ func New(spec Spec) *Life {
 	return l
 }
 
-// Event is something that happened to the pod.
-type Event interface{ apply(l *Life, now time.Time) }
-
-// Started says that a container runs.
-type Started struct{ Container string }
-
-// Exited says that a container has ended, by itself or because it was stopped.
-type Exited struct {
-	Container string
-	Code      int32
-}
-
-// PreStopped says that a container's preStop hook has ended, well or not.
-type PreStopped struct{ Container string }
-
-// Delete asks the pod to end within Grace. A second Delete can only shorten it.
-type Delete struct{ Grace time.Duration }
-
-// Effect is something to do for the pod.
-type Effect interface{ effect() }
-
-// Start starts a container.
-type Start struct{ Container string }
-
-// PreStop runs a container's preStop hook, which may take until Until at most.
-type PreStop struct {
-	Container string
-	Until     time.Time
-}
-
-// Stop asks a container to end by itself until Until.
-type Stop struct {
-	Container string
-	Until     time.Time
-}
-
-// Kill ends a container at once.
-type Kill struct{ Container string }
-
-// Gone says that nothing of the pod is left; it comes once, only after Delete.
-type Gone struct{}
-
-func (Start) effect()   {}
-func (PreStop) effect() {}
-func (Stop) effect()    {}
-func (Kill) effect()    {}
-func (Gone) effect()    {}
-
 // Step takes in what happened and answers with what to do. wake is when to call
 // again if nothing happens before; zero means never.
 func (l *Life) Step(now time.Time, events ...Event) (effects []Effect, wake time.Time) {
+	if l.spec.Since.IsZero() {
+		l.spec.Since = now
+	}
 	for _, e := range events {
 		e.apply(l, now)
 	}
+	end := l.expire(now)
 	switch {
 	case l.gone:
 		return nil, time.Time{}
-	case l.deleting:
-		return l.stopAll(now, nil)
-	case l.phase == Succeeded || l.phase == Failed:
-		return nil, time.Time{}
+	case l.ending():
+		effects, wake = l.stopAll(now)
+	case l.finished():
+		effects, wake = l.finish(now)
+	default:
+		effects, wake = l.advance(now)
+		wake = earlier(wake, end)
 	}
-	return l.advance(now)
+	return l.probe(effects), wake
 }
 
-func (e Started) apply(l *Life, now time.Time) {
-	if r := l.run(e.Container); r != nil && r.state == Starting {
-		r.state, r.started = Up, now
+// ended says that the pod has its final phase.
+func (l *Life) ended() bool { return l.phase == Succeeded || l.phase == Failed }
+
+// ending says that the pod is made to end.
+func (l *Life) ending() bool { return l.deleting || l.failure != nil }
+
+// expire fails a pod that has been active for longer than it may be, and says when that will be.
+func (l *Life) expire(now time.Time) (end time.Time) {
+	if l.spec.Deadline == 0 || l.ending() || l.ended() {
+		return time.Time{}
 	}
+	if end = l.spec.Since.Add(l.spec.Deadline); !now.Before(end) {
+		Fail{Reason: "DeadlineExceeded", Message: "Pod was active on the node longer than the specified deadline", Grace: l.grace()}.apply(l, now)
+	}
+	return end
 }
 
-func (e Exited) apply(l *Life, now time.Time) {
-	r := l.run(e.Container)
-	if r == nil || r.state != Up && r.state != Starting {
-		return
+// grace is what containers are given to stop.
+func (l *Life) grace() time.Duration {
+	if l.spec.Grace == 0 {
+		return defaultGrace
 	}
-	if r.started.IsZero() {
-		r.started = now
-	}
-	r.state = Ended
-	r.exit = Exit{Code: e.Code, Started: r.started, Ended: now, DeadlineReached: r.killed}
-	r.hook, r.stopped, r.killed = unhooked, time.Time{}, false
-}
-
-func (e PreStopped) apply(l *Life, _ time.Time) {
-	if r := l.run(e.Container); r != nil && r.hook == hooking {
-		r.hook = hooked
-	}
-}
-
-func (e Delete) apply(l *Life, now time.Time) {
-	end := now.Add(e.Grace)
-	if !l.deleting || end.Before(l.deadline) {
-		l.deadline = end
-	}
-	l.deleting = true
+	return l.spec.Grace
 }
 
 func (l *Life) run(name string) *run {
@@ -158,25 +120,31 @@ func (l *Life) run(name string) *run {
 // Phase is where the pod is in its life.
 func (l *Life) Phase() Phase { return l.phase }
 
-// Initialized says that all init containers have done their part.
-func (l *Life) Initialized() bool {
-	for i := range l.runs {
-		r := &l.runs[i]
-		if r.init && !r.done() {
-			return false
-		}
+// Failure is why the pod has been made to fail, nil when it has not, or has not yet come to its end.
+func (l *Life) Failure() *Failure {
+	if l.phase != Failed {
+		return nil
 	}
-	return true
+	return l.failure
 }
 
-// Ready says that all containers and sidecars run; without probes that is all
-// that readiness means. A pod that is being deleted is ready until the first of them has ended.
+// Ending says that the pod is being deleted or made to fail, and is not over.
+func (l *Life) Ending() bool { return l.ending() && !l.over }
+
+// Over says that nothing of the pod runs nor will.
+func (l *Life) Over() bool { return l.over }
+
+// Initialized says that all init containers have done their part.
+func (l *Life) Initialized() bool { return l.initialized }
+
+// Ready says that all containers and sidecars run and are ready. A pod that is being
+// deleted is ready until the first of them has ended, or says that it is not.
 func (l *Life) Ready() bool {
 	if l.phase != Running {
 		return false
 	}
 	for i := range l.runs {
-		if r := &l.runs[i]; (!r.init || r.Sidecar) && r.state != Up {
+		if r := &l.runs[i]; (!r.init || r.Sidecar) && !r.serves() {
 			return false
 		}
 	}
@@ -187,9 +155,13 @@ func (l *Life) Ready() bool {
 func (l *Life) Statuses() (init, containers []Status) {
 	for i := range l.runs {
 		r := &l.runs[i]
-		s := Status{Name: r.Name, State: r.state, Started: r.started, Exit: r.exit, Last: r.last, Restarts: r.restarts}
-		if r.state == Ended && l.restarts(r) && l.phase != Succeeded && l.phase != Failed && !l.deleting {
-			s.BackOff = true
+		s := Status{Name: r.Name, State: r.state, Started: r.started, Launched: r.state == Up && r.launched, Ready: r.serves(),
+			Exit: r.exit, Last: r.last, Restarts: r.restarts}
+		switch {
+		case r.state == Starting:
+			s.Reason, s.Message = r.reason, r.message
+		case r.state == Ended && l.restarts(r) && !l.ended() && !l.ending():
+			s.BackOff, s.Delay = true, r.delay
 		}
 		if r.init {
 			init = append(init, s)

@@ -43,11 +43,11 @@ func story(t *testing.T, l *Life, lines ...string) {
 			switch {
 			case len(f) == 0:
 			case f[0] == "up":
-				events = append(events, Started{f[1]})
+				events = append(events, Started{Container: f[1]})
 			case f[0] == "exit":
 				var code int32
 				fmt.Sscan(f[2], &code)
-				events = append(events, Exited{f[1], code})
+				events = append(events, Exited{Container: f[1], Code: code})
 			case f[0] == "hooked":
 				events = append(events, PreStopped{f[1]})
 			case f[0] == "delete":

@@ -37,7 +37,7 @@ func (p *player) live() string {
 	for step := range 400 {
 		for _, c := range []string{"a", "s", "b", "x", "y"} {
 			if p.up[c] && (p.rnd.Intn(3) == 0 || step > 100) {
-				p.news = append(p.news, Exited{c, int32(p.rnd.Intn(2))})
+				p.news = append(p.news, Exited{Container: c, Code: int32(p.rnd.Intn(2))})
 				delete(p.up, c)
 				delete(p.asked, c)
 			}
@@ -75,7 +75,7 @@ func (p *player) does(e Effect) string {
 			return "b starts without its sidecar"
 		}
 		p.up[e.Container] = true
-		p.news = append(p.news, Started{e.Container})
+		p.news = append(p.news, Started{Container: e.Container})
 	case PreStop:
 		if p.rnd.Intn(2) == 0 {
 			p.news = append(p.news, PreStopped{e.Container})

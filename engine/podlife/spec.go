@@ -2,7 +2,7 @@ package podlife
 
 import "time"
 
-// RestartPolicy is a pod's.
+// RestartPolicy is a pod's, or a container's own.
 type RestartPolicy uint8
 
 // The policies.
@@ -12,11 +12,47 @@ const (
 	Never
 )
 
+// Probes are kinds of probes, as a set.
+type Probes uint8
+
+// The kinds of probes.
+const (
+	Startup Probes = 1 << iota
+	Readiness
+	Liveness
+)
+
+// String is the kind as the kubelet writes it, such as "Liveness".
+func (p Probes) String() string {
+	switch p {
+	case Startup:
+		return "Startup"
+	case Readiness:
+		return "Readiness"
+	case Liveness:
+		return "Liveness"
+	}
+	return "several probes"
+}
+
 // Container is a container as far as its life goes.
 type Container struct {
 	Name    string
 	Sidecar bool // an init container with restartPolicy Always
 	PreStop bool // has a preStop hook
+	Probes  Probes
+	// Restart is its own policy; nil: the pod's.
+	Restart *RestartPolicy
+	Rules   []RestartRule
+	// StartupGrace and LivenessGrace are what it is given when that probe fails; zero: the pod's grace.
+	StartupGrace, LivenessGrace time.Duration
+}
+
+// RestartRule has a container restart after certain exit codes whatever its policy.
+// Init containers and containers may have them.
+type RestartRule struct {
+	Codes []int32
+	Not   bool // after all codes but these
 }
 
 // Spec is what a life reads of a pod.
@@ -24,7 +60,27 @@ type Spec struct {
 	Init       []Container
 	Containers []Container
 	Restart    RestartPolicy
-	Grace      time.Duration // for the sidecars of a pod that has finished; 30 s when zero
+	Grace      time.Duration // terminationGracePeriodSeconds; 30 s when zero
+	// Deadline is how long the pod may be active (activeDeadlineSeconds); zero: for ever.
+	Deadline time.Duration
+	// Since is when the pod was taken up (status.startTime); zero: at its first step.
+	Since time.Time
+	// MaxDelay is the longest delay of a restart; 5 min when zero.
+	MaxDelay time.Duration
+}
+
+// Unprobed is the specification without probes, for those who run none: containers
+// are ready when they run.
+func (s Spec) Unprobed() Spec {
+	for _, cs := range []*[]Container{&s.Init, &s.Containers} {
+		out := make([]Container, len(*cs))
+		for i, c := range *cs {
+			c.Probes = 0
+			out[i] = c
+		}
+		*cs = out
+	}
+	return s
 }
 
 // Phase is where the pod is in its life.
@@ -43,7 +99,7 @@ type State uint8
 
 // The states of a container.
 const (
-	Waiting State = iota
+	Idle State = iota // not to start yet
 	Starting
 	Up
 	Ended
@@ -52,17 +108,25 @@ const (
 // Exit is how a container's run ended.
 type Exit struct {
 	Code            int32
+	Signal          int32
+	Reason, Message string // Reason is empty for Completed or Error, by the code
 	Started, Ended  time.Time
 	DeadlineReached bool // killed at the end of the grace period
+	Replaced        bool // ended so that it runs anew: a probe failed, or its specification changed
 }
 
 // Status is a container's state for those who report it.
 type Status struct {
 	Name     string
 	State    State
+	Reason   string    // why it does not start, while Starting; empty: nobody said
+	Message  string    // the same in words
 	Started  time.Time // of the present run, while Up
+	Launched bool      // it runs, and has passed its startup probe if it has one
+	Ready    bool      // it runs, and is ready as its readiness probe says if it has one
 	Exit     Exit      // of the present run, once Ended
 	Last     *Exit     // of the run before, nil when there was none
 	Restarts int32
-	BackOff  bool // waiting for its restart delay
+	BackOff  bool          // waiting for its restart delay
+	Delay    time.Duration // of that, while BackOff
 }

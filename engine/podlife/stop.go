@@ -19,17 +19,35 @@ const (
 	hooked
 )
 
-// stopAll ends a pod that is being deleted.
-func (l *Life) stopAll(now time.Time, effects []Effect) ([]Effect, time.Time) {
+// stopAll ends a pod that is being deleted or made to fail.
+func (l *Life) stopAll(now time.Time) (effects []Effect, wake time.Time) {
+	if l.abrupt {
+		effects = l.killAll()
+	}
 	effects, wake, running := l.stopNext(now, effects)
 	if running {
 		return effects, wake
 	}
-	if l.phase != Succeeded && l.phase != Failed && l.phase != Pending {
+	if !l.ended() && (l.failure != nil || l.phase != Pending) {
 		l.settle()
 	}
-	l.gone = true
-	return append(effects, Gone{}), time.Time{}
+	effects = l.finale(effects)
+	if l.deleting {
+		l.gone = true
+		effects = append(effects, Gone{})
+	}
+	return effects, time.Time{}
+}
+
+// killAll kills all that runs, unless that has been done.
+func (l *Life) killAll() (effects []Effect) {
+	for i := range l.runs {
+		if r := &l.runs[i]; r.alive() && !r.killed {
+			r.killed = true
+			effects = append(effects, Kill{r.Name})
+		}
+	}
+	return effects
 }
 
 // stopNext stops containers and init containers together, then the sidecars one
@@ -38,11 +56,15 @@ func (l *Life) stopAll(now time.Time, effects []Effect) ([]Effect, time.Time) {
 // running says that something is not yet down.
 func (l *Life) stopNext(now time.Time, effects []Effect) (_ []Effect, wake time.Time, running bool) {
 	stop := func(r *run, turn bool) {
-		if effect, at := r.stop(now, l.deadline, turn); effect != nil {
-			effects, wake = append(effects, effect), earlier(wake, at)
-		} else {
-			wake = earlier(wake, at)
+		deadline := l.deadline
+		if r.replaced != intact {
+			deadline = earlier(r.by, deadline)
 		}
+		effect, at := r.stop(now, deadline, turn)
+		if effect != nil {
+			effects = append(effects, effect)
+		}
+		wake = earlier(wake, at)
 		running = true
 	}
 	for i := range l.runs {

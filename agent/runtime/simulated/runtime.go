@@ -50,8 +50,11 @@ func New(report func(runtime.Report)) *Runtime {
 
 var _ runtime.Runtime = (*Runtime)(nil)
 
+// Recall implements runtime.Runtime: what ran is written only in the pod's status.
+func (r *Runtime) Recall(*corev1.Pod) []podlife.Status { return nil }
+
 // Start implements runtime.Runtime.
-func (r *Runtime) Start(pod *corev1.Pod, container string) {
+func (r *Runtime) Start(pod *corev1.Pod, container string, _ int32) {
 	r.report(runtime.Report{Pod: pod.UID, Event: podlife.Started{Container: container}})
 	r.run(pod, container, 0)
 }
@@ -127,6 +130,27 @@ func isInit(pod *corev1.Pod, container string) bool {
 	}
 	return false
 }
+
+// Update implements runtime.Runtime.
+func (r *Runtime) Update(*corev1.Pod) {}
+
+// Probe implements runtime.Runtime: a simulated program is well.
+func (r *Runtime) Probe(pod *corev1.Pod, container string, probe podlife.Probes, attempt int32) {
+	if probe != podlife.Liveness {
+		r.report(runtime.Report{Pod: pod.UID, Event: podlife.Probed{Container: container, Probe: probe, Attempt: attempt, OK: true}})
+	}
+}
+
+// Unprobe implements runtime.Runtime.
+func (r *Runtime) Unprobe(types.UID, string, podlife.Probes) {}
+
+// Release implements runtime.Runtime: nothing is held.
+func (r *Runtime) Release(pod *corev1.Pod) {
+	r.report(runtime.Report{Pod: pod.UID, Released: true})
+}
+
+// Sweep implements runtime.Runtime: nothing runs that was not started.
+func (r *Runtime) Sweep(map[types.UID]bool) {}
 
 // PreStop implements runtime.Runtime.
 func (r *Runtime) PreStop(pod *corev1.Pod, container string) {

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Pressure is who watches a node for what it runs short of: agent/pressure on a real
+// node. All methods return at once; Admit is called from the agent's loop.
+type Pressure interface {
+	// Admit says why the node does not take the pod now; nil: it does.
+	Admit(pod *corev1.Pod) *Refusal
+	// Conditions are those that it keeps (MemoryPressure, DiskPressure, PIDPressure, OutOfDisk),
+	// with reason, message and transition time; the agent adds the heartbeat.
+	Conditions() []corev1.NodeCondition
+	// Taints are those that the node is to have of it, and no others of their keys.
+	Taints() []corev1.Taint
+}
+
+// Refusal is why a node does not take a pod, as the pod's status says it.
+type Refusal struct{ Reason, Message string }
+
+// Eviction asks the agent to end a pod and to have it Failed.
+type Eviction struct {
+	Pod             types.UID
+	Reason, Message string
+	Grace           time.Duration
+	// Now kills all that still runs of it at once, without hooks.
+	Now bool
+	// Condition is written with the failure, such as DisruptionTarget; nil: none.
+	Condition *corev1.PodCondition
+	// Done is called, from the agent's loop, when nothing of the pod runs any more, or
+	// there is no such pod. It must return at once; nil: nobody waits.
+	Done func()
+}
+
+// Evict ends a pod. It may be called from anywhere and returns at once.
+func (a *Agent) Evict(e Eviction) { a.requests.put(e) }
+
+// Pods are the pods of a node that take room on it: neither finished nor rejected, as
+// seen last. They must not be changed.
+func (a *Agent) Pods(node string) []*corev1.Pod {
+	if n := a.nodes[node]; n != nil {
+		return n.active.list()
+	}
+	return nil
+}
+
+// Report has a node's status written soon, as when its conditions have changed.
+func (a *Agent) Report(node string) {
+	if n := a.nodes[node]; n != nil {
+		select {
+		case n.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// active are the pods of a node for those outside of the loop.
+type active struct {
+	mu   sync.Mutex
+	pods map[types.UID]*corev1.Pod
+}
+
+func (s *active) put(p *corev1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pods == nil {
+		s.pods = map[types.UID]*corev1.Pod{}
+	}
+	s.pods[p.UID] = p
+}
+
+func (s *active) drop(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pods, uid)
+}
+
+// list is in the order of namespaces and names.
+func (s *active) list() []*corev1.Pod {
+	s.mu.Lock()
+	out := make([]*corev1.Pod, 0, len(s.pods))
+	for _, p := range s.pods {
+		out = append(out, p)
+	}
+	s.mu.Unlock()
+	slices.SortFunc(out, byName)
+	return out
+}

@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"container/heap"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// timers wakes pods; entries of pods that are gone or moved on are harmless, as
+// stepping a pod too early does nothing.
+type timers struct{ heap timerHeap }
+
+type timer struct {
+	at  time.Time
+	pod types.UID
+}
+
+func (t *timers) add(at time.Time, pod types.UID) { heap.Push(&t.heap, timer{at, pod}) }
+
+func (t *timers) first() (time.Time, bool) {
+	if len(t.heap) == 0 {
+		return time.Time{}, false
+	}
+	return t.heap[0].at, true
+}
+
+func (t *timers) due(now time.Time) (pods []types.UID) {
+	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
+		pods = append(pods, heap.Pop(&t.heap).(timer).pod)
+	}
+	return pods
+}
+
+type timerHeap []timer
+
+func (h timerHeap) Len() int           { return len(h) }
+func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h timerHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *timerHeap) Push(x any)        { *h = append(*h, x.(timer)) }
+func (h *timerHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
