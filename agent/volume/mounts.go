@@ -1,6 +1,9 @@
 package volume
 
 import (
+	"fmt"
+	"path/filepath"
+
 	corev1 "k8s.io/api/core/v1"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -8,7 +11,67 @@ import (
 // Mounts are what a container of a prepared pod mounts, and the block devices it
 // gets. expand replaces $(NAME) in a subPathExpr by the container's
 // environment; it is called for those only. Errors are as the kubelet words them in
-// a container that waits with CreateContainerConfigError.
+// a container that waits with CreateContainerConfigError, with the cause.
 func (v *Volumes) Mounts(pod *corev1.Pod, container *corev1.Container, expand func(string) (string, error)) ([]*cri.Mount, []*cri.Device, error) {
-	return nil, nil, nil
+	p := v.prepared(pod.UID)
+	if p == nil {
+		return nil, nil, fmt.Errorf("volumes of pod %s/%s are not prepared", pod.Namespace, pod.Name)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var mounts []*cri.Mount
+	for i, m := range container.VolumeMounts {
+		volume, ok := p.volumes[m.Name]
+		if !ok || volume.host == "" {
+			return nil, nil, fmt.Errorf("cannot find volume %q to mount into container %q", m.Name, container.Name)
+		}
+		sub, err := subPath(&m, expand)
+		if err != nil {
+			return nil, nil, err
+		}
+		host := volume.host
+		if sub != "" {
+			readOnly := volume.files // there is nothing to be made in it
+			if host, err = v.bind(pod, container, i, &m, volume.host, sub, readOnly); err != nil {
+				return nil, nil, err
+			}
+		}
+		mounts = append(mounts, &cri.Mount{
+			ContainerPath: absolute(m.MountPath), HostPath: host, Readonly: m.ReadOnly || volume.readOnly,
+			Propagation:       propagation(m.MountPropagation),
+			RecursiveReadOnly: m.RecursiveReadOnly != nil && *m.RecursiveReadOnly == corev1.RecursiveReadOnlyEnabled,
+		})
+	}
+	devices, err := p.devices(container)
+	return mounts, devices, err
+}
+
+func (p *podVolumes) devices(container *corev1.Container) ([]*cri.Device, error) {
+	var out []*cri.Device
+	for _, d := range container.VolumeDevices {
+		volume, ok := p.volumes[d.Name]
+		if !ok || volume.device == "" {
+			return nil, fmt.Errorf("volume %q: is no block device, but stands in volumeDevices of container %q", d.Name, container.Name)
+		}
+		permissions := "mrw"
+		if volume.readOnly {
+			permissions = "r"
+		}
+		out = append(out, &cri.Device{ContainerPath: d.DevicePath, HostPath: volume.device, Permissions: permissions})
+	}
+	return out, nil
+}
+
+// absolute is a path in a container; relative ones are meant from its root.
+func absolute(path string) string { return filepath.Join("/", path) }
+
+func propagation(mode *corev1.MountPropagationMode) cri.MountPropagation {
+	switch {
+	case mode == nil:
+	case *mode == corev1.MountPropagationHostToContainer:
+		return cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER
+	case *mode == corev1.MountPropagationBidirectional:
+		return cri.MountPropagation_PROPAGATION_BIDIRECTIONAL
+	}
+	return cri.MountPropagation_PROPAGATION_PRIVATE
 }

@@ -1,6 +1,14 @@
 package volume
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -18,11 +26,98 @@ type Usage struct {
 	SizeLimit int64
 	// Bytes on disk and Inodes in use.
 	Bytes, Inodes int64
-	// Capacity, Available bytes, Total and free Inodes of the file system it is on.
+	// Capacity, Available bytes, TotalInodes and FreeInodes are of the file system it is on.
 	Capacity, Available, TotalInodes, FreeInodes int64
 }
 
 // Usage measures the volumes of a prepared pod that have figures (not hostPath),
 // in the order of its spec. It walks the files of emptyDirs: call it as rarely as the
-// figures may be old.
-func (v *Volumes) Usage(uid types.UID) ([]Usage, error) { return nil, nil }
+// figures may be old. What can be measured is given also when there is an error.
+func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
+	p := v.prepared(uid)
+	if p == nil {
+		return nil, nil
+	}
+	p.mu.Lock()
+	pod := p.pod
+	measured := make([]mounted, len(pod.Spec.Volumes))
+	for i := range pod.Spec.Volumes {
+		measured[i] = p.volumes[pod.Spec.Volumes[i].Name]
+	}
+	p.mu.Unlock()
+	var out []Usage
+	var errs []error
+	for i, m := range measured {
+		if !m.measured {
+			continue
+		}
+		u, err := measure(&pod.Spec.Volumes[i], m)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("volume %q: %w", u.Name, err))
+			continue
+		}
+		out = append(out, u)
+	}
+	return out, errors.Join(errs...)
+}
+
+func measure(volume *corev1.Volume, m mounted) (Usage, error) {
+	u := Usage{Name: volume.Name, Memory: m.memory, Claim: m.claim, Local: m.claim == "" && !m.memory}
+	if e := volume.EmptyDir; e != nil && e.SizeLimit != nil {
+		u.SizeLimit = e.SizeLimit.Value()
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(m.host, &s); err != nil {
+		return u, err
+	}
+	size := s.Frsize
+	u.Capacity, u.Available = int64(s.Blocks)*size, int64(s.Bavail)*size
+	u.TotalInodes, u.FreeInodes = int64(s.Files), int64(s.Ffree)
+	if !u.Local { // it has the file system to itself, or shares a disk that nobody measures by the file
+		u.Bytes, u.Inodes = int64(s.Blocks-s.Bfree)*size, int64(s.Files-s.Ffree)
+		return u, nil
+	}
+	var err error
+	u.Bytes, u.Inodes, err = walk(m.host)
+	return u, err
+}
+
+// walk sums what files and directories take on the disk, each once however many
+// names it has. It follows no links, and does not mind what goes while it looks.
+func walk(dir string) (bytes, inodes int64, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer root.Close()
+	var linked map[uint64]bool // files with several names
+	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // gone
+		}
+		s, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return nil
+		}
+		if s.Nlink > 1 && !info.IsDir() {
+			if linked[s.Ino] {
+				return nil
+			}
+			if linked == nil {
+				linked = map[uint64]bool{}
+			}
+			linked[s.Ino] = true
+		}
+		bytes += s.Blocks * 512
+		inodes++
+		return nil
+	})
+	return bytes, inodes, err
+}

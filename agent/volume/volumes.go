@@ -2,7 +2,14 @@ package volume
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +33,9 @@ type Options struct {
 // goroutines, for one pod from one at a time.
 type Volumes struct {
 	opts Options
+	root string // of all pods, without symbolic links
+	now  func() time.Time
+	wake chan struct{} // holds one when a pod has changed
 
 	mu   sync.Mutex
 	pods map[types.UID]*podVolumes
@@ -33,38 +43,223 @@ type Volumes struct {
 
 // podVolumes is what is kept of a prepared pod.
 type podVolumes struct {
-	pod *corev1.Pod
+	tokens tokens
+
+	mu      sync.Mutex
+	pod     *corev1.Pod
+	gone    bool // Teardown was called: nothing may be written any more
+	changed bool // its labels or annotations, since its files were written
+	volumes map[string]mounted
 }
 
-// New checks the options.
+// mounted is a volume that is ready.
+type mounted struct {
+	host     string // its directory or file on the node, "" for a device
+	device   string // its block device on the node
+	readOnly bool
+	files    bool   // shows a payload
+	still    bool   // its payload cannot change
+	measured bool   // has figures
+	memory   bool   // is a tmpfs
+	claim    string // the claim behind it
+}
+
+// New makes the root directory.
 func New(opts Options) (*Volumes, error) {
-	return &Volumes{opts: opts, pods: map[types.UID]*podVolumes{}}, nil
+	root := filepath.Join(opts.Root, "pods")
+	if err := os.MkdirAll(root, 0o750); err != nil {
+		return nil, err
+	}
+	root, err := filepath.EvalSymlinks(root) // as the kernel calls mount points
+	if err != nil {
+		return nil, err
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	return &Volumes{opts: opts, root: root, now: time.Now, wake: make(chan struct{}, 1), pods: map[types.UID]*podVolumes{}}, nil
 }
 
 // Error is why a pod's volumes are not ready; Message is as the kubelet's event has it.
 type Error struct {
 	Reason  string // of the event: FailedMount
 	Message string
+	cause   error
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Run keeps the files of prepared pods current until ctx ends.
-func (v *Volumes) Run(ctx context.Context) { <-ctx.Done() }
+func (e *Error) Unwrap() error { return e.cause }
 
 // Prepare makes the volumes that the pod's containers use, once; who gets an error
 // (an *Error where the pod should tell) calls again after a while. After a
 // restart of the agent it is called for running pods too, and changes nothing
 // of what they have.
-func (v *Volumes) Prepare(ctx context.Context, pod *corev1.Pod) error { return nil }
+func (v *Volumes) Prepare(ctx context.Context, pod *corev1.Pod) error {
+	dir, err := v.dir(pod.UID)
+	if err != nil {
+		return err
+	}
+	p := v.keep(pod)
+	used := used(pod)
+	b := &builder{Volumes: v, pod: pod, tokens: &p.tokens, reader: newReader(v.opts.Client)}
+	for i := range pod.Spec.Volumes {
+		volume := &pod.Spec.Volumes[i]
+		if !used[volume.Name] || p.has(volume.Name) {
+			continue
+		}
+		m, e := v.make(ctx, b, p, dir, volume)
+		if e != nil {
+			if err == nil { // of several the first is told
+				err = &Error{Reason: "FailedMount", Message: fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", volume.Name, e), cause: e}
+			}
+			continue
+		}
+		p.mu.Lock()
+		p.volumes[volume.Name] = m
+		p.mu.Unlock()
+	}
+	return err
+}
 
-// Changed takes in a newer version of a prepared pod: its labels and annotations
-// may stand in files.
-func (v *Volumes) Changed(pod *corev1.Pod) {}
+// keep finds or begins what is kept of a pod.
+func (v *Volumes) keep(pod *corev1.Pod) *podVolumes {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p := v.pods[pod.UID]
+	if p == nil {
+		p = &podVolumes{volumes: map[string]mounted{}, tokens: tokens{known: map[source]token{}}}
+		v.pods[pod.UID] = p
+	}
+	p.mu.Lock()
+	p.pod = pod
+	p.mu.Unlock()
+	return p
+}
 
-// Teardown unmounts and removes the volumes of a pod whose containers are
-// gone, prepared or not. On an error it may be called again.
-func (v *Volumes) Teardown(uid types.UID) error { return nil }
+func (v *Volumes) prepared(uid types.UID) *podVolumes {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.pods[uid]
+}
+
+func (p *podVolumes) has(volume string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.volumes[volume]
+	return ok
+}
+
+// make makes one volume.
+func (v *Volumes) make(ctx context.Context, b *builder, p *podVolumes, dir string, volume *corev1.Volume) (mounted, error) {
+	dir = filepath.Join(dir, "volumes", directory(volume), volume.Name)
+	switch s := volume.VolumeSource; {
+	case s.EmptyDir != nil:
+		return mounted{host: dir, measured: true, memory: s.EmptyDir.Medium == corev1.StorageMediumMemory}, v.emptyDir(b.pod, dir, s.EmptyDir)
+	case s.HostPath != nil:
+		return mounted{host: s.HostPath.Path}, hostPath(s.HostPath.Path, s.HostPath.Type)
+	case s.PersistentVolumeClaim != nil || s.Ephemeral != nil:
+		return v.claimed(ctx, b.pod, volume)
+	}
+	files, ok, err := b.payload(ctx, volume)
+	if err != nil {
+		return mounted{}, err
+	}
+	if !ok {
+		return mounted{}, errors.New("of a kind that is not supported; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected")
+	}
+	m := mounted{host: dir, readOnly: true, files: true, still: b.still, measured: true, memory: secretive(volume)}
+	return m, p.write(volume, m, files)
+}
+
+// write shows files in a volume of files.
+func (p *podVolumes) write(volume *corev1.Volume, m mounted, files payload) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone {
+		return nil
+	}
+	if err := os.MkdirAll(m.host, 0o755); err != nil {
+		return err
+	}
+	if m.memory {
+		if err := mountMemory(m.host, 0); err != nil {
+			return err
+		}
+	}
+	return show(m.host, files, group(p.pod))
+}
+
+// secretive says whether a volume of files lies in memory.
+func secretive(volume *corev1.Volume) bool { return volume.Secret != nil || volume.Projected != nil }
+
+// directory is what the kubelet calls the directory of a kind.
+func directory(volume *corev1.Volume) string {
+	switch s := volume.VolumeSource; {
+	case s.EmptyDir != nil:
+		return "kubernetes.io~empty-dir"
+	case s.ConfigMap != nil:
+		return "kubernetes.io~configmap"
+	case s.Secret != nil:
+		return "kubernetes.io~secret"
+	case s.DownwardAPI != nil:
+		return "kubernetes.io~downward-api"
+	}
+	return "kubernetes.io~projected"
+}
+
+// dir is the directory of a pod.
+func (v *Volumes) dir(uid types.UID) (string, error) {
+	if name := string(uid); name == "" || name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
+		return "", fmt.Errorf("pod uid %q: cannot be the name of a directory", uid)
+	}
+	return filepath.Join(v.root, string(uid)), nil
+}
+
+// used are the names of the volumes that containers mount or get as devices.
+func used(pod *corev1.Pod) map[string]bool {
+	out := map[string]bool{}
+	for c := range containers(pod) {
+		for _, m := range c.VolumeMounts {
+			out[m.Name] = true
+		}
+		for _, d := range c.VolumeDevices {
+			out[d.Name] = true
+		}
+	}
+	return out
+}
+
+// containers are all containers of a pod, of all three lists.
+func containers(pod *corev1.Pod) iter.Seq[*corev1.Container] {
+	return func(yield func(*corev1.Container) bool) {
+		for _, all := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+			for i := range all {
+				if !yield(&all[i]) {
+					return
+				}
+			}
+		}
+		for i := range pod.Spec.EphemeralContainers {
+			c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
+			if !yield(&c) {
+				return
+			}
+		}
+	}
+}
 
 // Pods are those that have a directory under Root/pods.
-func (v *Volumes) Pods() ([]types.UID, error) { return nil, nil }
+func (v *Volumes) Pods() ([]types.UID, error) {
+	entries, err := os.ReadDir(v.root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []types.UID
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, types.UID(e.Name()))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,44 @@
+package volume
+
+import (
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/resource"
+)
+
+// emptyDir makes an empty directory, on disk or in memory, that all may write
+// to, unless it is there.
+func (v *Volumes) emptyDir(pod *corev1.Pod, dir string, s *corev1.EmptyDirVolumeSource) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	switch s.Medium {
+	case corev1.StorageMediumDefault:
+	case corev1.StorageMediumMemory:
+		if err := mountMemory(dir, v.memorySize(pod, s)); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("emptyDir.medium %q: not supported; use \"\" (disk) or \"Memory\"", s.Medium)
+	}
+	return own(dir, 0o777, group(pod))
+}
+
+// memorySize is the smallest of what the volume, the pod's memory limit and the node
+// allow; 0 where nothing does. Without a size one pod could fill half of the machine's memory.
+func (v *Volumes) memorySize(pod *corev1.Pod, s *corev1.EmptyDirVolumeSource) int64 {
+	node := v.opts.Node().Status.Allocatable[corev1.ResourceMemory]
+	limits := resource.PodLimits(pod, resource.PodResourcesOptions{})[corev1.ResourceMemory]
+	var size, own int64
+	if s.SizeLimit != nil {
+		own = s.SizeLimit.Value()
+	}
+	for _, n := range []int64{node.Value(), limits.Value(), own} {
+		if n > 0 && (size == 0 || n < size) {
+			size = n
+		}
+	}
+	return size
+}

@@ -1,0 +1,54 @@
+package volume
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// hostPath checks what is at a path of the node against what the pod says it is,
+// and makes it where the pod asks for that.
+func hostPath(path string, kind *corev1.HostPathType) error {
+	if kind == nil || *kind == corev1.HostPathUnset {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		switch *kind {
+		case corev1.HostPathDirectoryOrCreate:
+			return errors.Join(os.MkdirAll(path, 0o755), own(path, 0o755, noGroup))
+		case corev1.HostPathFileOrCreate:
+			f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+			if err != nil {
+				return err
+			}
+			return f.Close()
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	is := err == nil
+	var what string
+	switch *kind {
+	case corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate:
+		what, is = "a directory", is && info.IsDir()
+	case corev1.HostPathFile, corev1.HostPathFileOrCreate:
+		what, is = "a file", is && info.Mode().IsRegular()
+	case corev1.HostPathSocket:
+		what, is = "a socket file", is && info.Mode()&fs.ModeSocket != 0
+	case corev1.HostPathCharDev:
+		what, is = "a character device", is && info.Mode()&fs.ModeCharDevice != 0
+	case corev1.HostPathBlockDev:
+		what, is = "a block device", is && info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0
+	default:
+		return fmt.Errorf("hostPath.type %q: unknown; use Directory, DirectoryOrCreate, File, FileOrCreate, Socket, CharDevice or BlockDevice", *kind)
+	}
+	if !is {
+		return fmt.Errorf("hostPath type check failed: %s is not %s", path, what)
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/berthproject/berth/agent/downward"
+)
+
+// builder makes the payloads of one pod's volumes.
+type builder struct {
+	*Volumes
+	pod    *corev1.Pod
+	tokens *tokens
+	reader *reader
+	// still stays true while nothing but immutable objects was read.
+	still bool
+}
+
+// payload are the files that a volume shows now; ok is false for volumes of other kinds.
+func (b *builder) payload(ctx context.Context, volume *corev1.Volume) (p payload, ok bool, err error) {
+	p, b.still = payload{}, true
+	switch s := volume.VolumeSource; {
+	case s.ConfigMap != nil:
+		err = b.configMap(ctx, p, s.ConfigMap.Name, s.ConfigMap.Items, s.ConfigMap.DefaultMode, s.ConfigMap.Optional)
+	case s.Secret != nil:
+		err = b.secret(ctx, p, s.Secret.SecretName, s.Secret.Items, s.Secret.DefaultMode, s.Secret.Optional)
+	case s.DownwardAPI != nil:
+		err = b.downward(p, s.DownwardAPI.Items, s.DownwardAPI.DefaultMode)
+	case s.Projected != nil:
+		err = b.projected(ctx, p, volume.Name, s.Projected)
+	default:
+		return nil, false, nil
+	}
+	return p, true, err
+}
+
+func (b *builder) configMap(ctx context.Context, p payload, name string, items []corev1.KeyToPath, mode *int32, optional *bool) error {
+	object, err := b.reader.configMap(ctx, b.pod.Namespace, name)
+	if apierrors.IsNotFound(err) && set(optional) {
+		b.still = false
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b.still = b.still && set(object.Immutable)
+	data := make(map[string][]byte, len(object.Data)+len(object.BinaryData))
+	for k, s := range object.Data {
+		data[k] = []byte(s)
+	}
+	for k, s := range object.BinaryData {
+		data[k] = s
+	}
+	return p.keys(data, items, mode, optional, "config")
+}
+
+func (b *builder) secret(ctx context.Context, p payload, name string, items []corev1.KeyToPath, mode *int32, optional *bool) error {
+	object, err := b.reader.secret(ctx, b.pod.Namespace, name)
+	if apierrors.IsNotFound(err) && set(optional) {
+		b.still = false
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b.still = b.still && set(object.Immutable)
+	return p.keys(object.Data, items, mode, optional, "secret")
+}
+
+// keys adds the files of an object: all of its keys, or the items.
+func (p payload) keys(data map[string][]byte, items []corev1.KeyToPath, mode *int32, optional *bool, kind string) error {
+	if len(items) == 0 {
+		for k, b := range data {
+			p[k] = file{data: b, mode: bits(mode)}
+		}
+		return nil
+	}
+	for _, item := range items {
+		b, ok := data[item.Key]
+		if !ok && set(optional) {
+			continue
+		}
+		if !ok {
+			return fmt.Errorf("references non-existent %s key: %s", kind, item.Key)
+		}
+		m := item.Mode
+		if m == nil {
+			m = mode
+		}
+		p[item.Path] = file{data: b, mode: bits(m)}
+	}
+	return nil
+}
+
+func (b *builder) downward(p payload, items []corev1.DownwardAPIVolumeFile, mode *int32) error {
+	b.still = false
+	for _, item := range items {
+		var value string
+		var err error
+		switch {
+		case item.FieldRef != nil:
+			value, err = downward.Field(b.pod, item.FieldRef.FieldPath)
+		case item.ResourceFieldRef != nil:
+			value, err = downward.Resource(b.pod, "", item.ResourceFieldRef, b.opts.Node().Status.Allocatable)
+		default:
+			err = errors.New("must have a fieldRef or a resourceFieldRef")
+		}
+		if err != nil {
+			return fmt.Errorf("file %q: %w", item.Path, err)
+		}
+		m := item.Mode
+		if m == nil {
+			m = mode
+		}
+		p[item.Path] = file{data: []byte(value), mode: bits(m)}
+	}
+	return nil
+}
+
+// projected adds all sources; of two that make the same file the later one counts.
+func (b *builder) projected(ctx context.Context, p payload, volume string, v *corev1.ProjectedVolumeSource) error {
+	for i, s := range v.Sources {
+		var err error
+		switch {
+		case s.ConfigMap != nil:
+			err = b.configMap(ctx, p, s.ConfigMap.Name, s.ConfigMap.Items, v.DefaultMode, s.ConfigMap.Optional)
+		case s.Secret != nil:
+			err = b.secret(ctx, p, s.Secret.Name, s.Secret.Items, v.DefaultMode, s.Secret.Optional)
+		case s.DownwardAPI != nil:
+			err = b.downward(p, s.DownwardAPI.Items, v.DefaultMode)
+		case s.ServiceAccountToken != nil:
+			err = b.token(ctx, p, source{volume, i}, s.ServiceAccountToken, v.DefaultMode)
+		default:
+			err = fmt.Errorf("sources[%d]: of a kind that is not supported; use configMap, secret, downwardAPI or serviceAccountToken", i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) token(ctx context.Context, p payload, s source, want *corev1.ServiceAccountTokenProjection, mode *int32) error {
+	b.still = false
+	value, err := b.tokens.get(ctx, b.opts.Client, b.pod, s, want, b.now())
+	if err != nil {
+		return err
+	}
+	f := file{data: []byte(value), mode: bits(mode)}
+	// Who is to read it is known: nobody else is.
+	if uid, ok := onlyUser(b.pod); ok && group(b.pod) == noGroup {
+		f.mode, f.uid = 0o600, uid
+	} else if group(b.pod) != noGroup {
+		f.mode = 0o600
+	}
+	p[want.Path] = f
+	return nil
+}
+
+// onlyUser is the user of all of the pod's containers, if they say the same one.
+func onlyUser(pod *corev1.Pod) (int, bool) {
+	user := int64(-1)
+	for c := range containers(pod) {
+		var own *int64
+		if s := pod.Spec.SecurityContext; s != nil {
+			own = s.RunAsUser
+		}
+		if s := c.SecurityContext; s != nil && s.RunAsUser != nil {
+			own = s.RunAsUser
+		}
+		if own == nil || user >= 0 && *own != user {
+			return 0, false
+		}
+		user = *own
+	}
+	return int(user), user >= 0
+}
+
+func set(b *bool) bool { return b != nil && *b }
+
+// bits is a mode that the API server has defaulted, 0644 where it has not.
+func bits(mode *int32) fs.FileMode {
+	if mode == nil {
+		return 0o644
+	}
+	return fs.FileMode(*mode).Perm()
+}

@@ -1,0 +1,99 @@
+package volume
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Files that are in use are looked at every refreshPeriod, up to a quarter sooner so that nodes
+// do not ask in step: a change is everywhere within a minute.
+const (
+	refreshPeriod  = 40 * time.Second
+	refreshTimeout = 15 * time.Second // of one round's questions
+)
+
+// Run keeps the files of prepared pods current until ctx ends.
+func (v *Volumes) Run(ctx context.Context) {
+	timer := time.NewTimer(refreshPeriod)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-v.wake:
+			v.refresh(ctx, true)
+		case <-timer.C:
+			v.refresh(ctx, false)
+			timer.Reset(refreshPeriod - rand.N(refreshPeriod/4))
+		}
+	}
+}
+
+// Changed takes in a newer version of a prepared pod: its labels and annotations
+// may stand in files.
+func (v *Volumes) Changed(pod *corev1.Pod) {
+	p := v.prepared(pod.UID)
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	changed := !maps.Equal(p.pod.Labels, pod.Labels) || !maps.Equal(p.pod.Annotations, pod.Annotations)
+	p.pod, p.changed = pod, p.changed || changed
+	p.mu.Unlock()
+	if changed {
+		select {
+		case v.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// refresh writes the files anew whose sources have changed: those of all pods, or of
+// those that have changed themselves. What cannot be read stays as it is.
+func (v *Volumes) refresh(ctx context.Context, justChanged bool) {
+	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
+	defer cancel()
+	v.mu.Lock()
+	pods := slices.Collect(maps.Values(v.pods))
+	v.mu.Unlock()
+	reader := newReader(v.opts.Client)
+	for _, p := range pods {
+		p.mu.Lock()
+		due := p.changed || !justChanged
+		p.changed = false
+		pod, volumes := p.pod, maps.Clone(p.volumes)
+		p.mu.Unlock()
+		if !due {
+			continue
+		}
+		b := &builder{Volumes: v, pod: pod, tokens: &p.tokens, reader: reader}
+		for i := range pod.Spec.Volumes {
+			volume := &pod.Spec.Volumes[i]
+			if m, ok := volumes[volume.Name]; ok && m.files && !m.still {
+				v.rewrite(ctx, b, p, volume, m)
+			}
+		}
+	}
+}
+
+func (v *Volumes) rewrite(ctx context.Context, b *builder, p *podVolumes, volume *corev1.Volume, m mounted) {
+	files, _, err := b.payload(ctx, volume)
+	if err == nil {
+		err = p.write(volume, m, files)
+	}
+	if err != nil {
+		v.opts.Log.Info("a volume is not brought up to date", "namespace", b.pod.Namespace, "pod", b.pod.Name, "volume", volume.Name, "err", err)
+		return
+	}
+	if b.still {
+		m.still = true
+		p.mu.Lock()
+		p.volumes[volume.Name] = m
+		p.mu.Unlock()
+	}
+}

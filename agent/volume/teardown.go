@@ -1,0 +1,67 @@
+package volume
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// subPaths is where subPaths of a pod's volumes are bound.
+const subPaths = "volume-subpaths"
+
+// Teardown unmounts and removes the volumes of a pod whose containers are
+// gone, prepared or not, and then the pod's directory if nothing else is in it. On an
+// error it may be called again.
+func (v *Volumes) Teardown(uid types.UID) error {
+	dir, err := v.dir(uid)
+	if err != nil {
+		return err
+	}
+	if p := v.prepared(uid); p != nil {
+		p.mu.Lock()
+		p.gone = true
+		p.mu.Unlock()
+	}
+	for _, below := range []string{subPaths, "volumes"} {
+		if err := remove(filepath.Join(dir, below)); err != nil {
+			return fmt.Errorf("volumes of pod %s: %w", uid, err)
+		}
+	}
+	v.mu.Lock()
+	delete(v.pods, uid)
+	v.mu.Unlock()
+	_ = os.Remove(dir) // who has put something else there removes it
+	return nil
+}
+
+// remove removes a directory after all that is mounted below it; while anything
+// still is, it would be the data of others. The mounts are first cut off from
+// their like, or what is mounted in a part of the node's own tree would be unmounted there, too.
+func remove(dir string) error {
+	points, err := mountsBelow(dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range points {
+		if err := unix.Mount("", p, "", unix.MS_PRIVATE, ""); err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: hidden below another
+			return fmt.Errorf("making the mount %s private: %w", p, err)
+		}
+	}
+	for _, p := range slices.Backward(points) {
+		if err := unmount(p); err != nil {
+			return err
+		}
+	}
+	if points, err = mountsBelow(dir); err != nil {
+		return err
+	}
+	if len(points) > 0 {
+		return fmt.Errorf("%s is still mounted", points[0])
+	}
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,62 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// tokenAge is how old a token gets at most, however long it lasts: the kubelet's.
+const tokenAge = 24 * time.Hour
+
+// source is a source of a projected volume.
+type source struct {
+	volume string
+	index  int
+}
+
+// tokens are the service account tokens of a pod.
+type tokens struct {
+	mu    sync.Mutex
+	known map[source]token
+}
+
+type token struct {
+	value string
+	renew time.Time
+}
+
+// get is the token of a source: the one that is known, or a new one when 80 % of its
+// life, or 24 hours, are over.
+func (t *tokens) get(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, s source,
+	want *corev1.ServiceAccountTokenProjection, now time.Time) (string, error) {
+	t.mu.Lock()
+	known, ok := t.known[s]
+	t.mu.Unlock()
+	if ok && now.Before(known.renew) {
+		return known.value, nil
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		ExpirationSeconds: want.ExpirationSeconds,
+		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+	}}
+	if want.Audience != "" {
+		request.Spec.Audiences = []string{want.Audience}
+	}
+	account := pod.Spec.ServiceAccountName
+	got, err := client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, account, request, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("failed to fetch token: %w", err)
+	}
+	known = token{value: got.Status.Token, renew: now.Add(min(got.Status.ExpirationTimestamp.Sub(now)*8/10, tokenAge))}
+	t.mu.Lock()
+	t.known[s] = known
+	t.mu.Unlock()
+	return known.value, nil
+}
