@@ -56,7 +56,7 @@ func (p *Place) Sweep(ctx context.Context) error {
 	for _, name := range p.left() {
 		errs = append(errs, p.remove(ctx, name))
 	}
-	errs = append(errs, p.removeBridges(), p.host.Remove(ctx, p.cgroup()), gone(os.Remove(p.run())), gone(os.Remove(p.dir)))
+	errs = append(errs, p.removeBridges(), removeRules(p.bridgePrefix()), p.host.Remove(ctx, p.cgroup()), gone(os.Remove(p.run())), gone(os.Remove(p.dir)))
 	return errors.Join(errs...)
 }
 
