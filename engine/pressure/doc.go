@@ -8,14 +8,14 @@
 //	thresholds met ─┬─ none ──────────────────────────────► conditions
 //	                ├─ soft, younger than its grace ──────► conditions, wake
 //	                ├─ only page cache makes it (Confirm) ► wake: look again
-//	                ├─ disk: Collect… ─► next Step: enough? ► conditions
+//	                ├─ disk: Collect… ─► Collected: enough? ► conditions
 //	                │                        └─ no ────────┐
 //	                └─ memory, pids ───────────────────────┴► Evict one pod, or Unable
 //
 // A shell feeds it an Observation whenever it has read new figures, carries out the
-// effects in their order, and calls again: after collecting at once, else at wake or
-// when it next reads. It must hand over all of the node's pods that still run, those that
-// it is killing marked as Dying.
+// effects in their order, and calls again at wake, or when it next reads; and Collected
+// when what Collect asked for is done. It must hand over all of the node's pods that still
+// run, with DiesBy for those that are being ended.
 //
 // Invariants
 //   - At most one pod is evicted a Step by a threshold; all that are over a limit of

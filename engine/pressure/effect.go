@@ -14,8 +14,8 @@ type Announce struct {
 	Resource string
 }
 
-// Collect asks for what nobody uses to be deleted. The next Step must come when that is
-// done, whether it went well or not, with new figures.
+// Collect asks for what nobody uses to be deleted. Machine.Collected must be called when
+// that is done, whether it went well or not, with new figures; Step may be called meanwhile.
 type Collect struct {
 	Containers bool // dead containers
 	Images     bool // images without a container, after the containers

@@ -6,6 +6,9 @@ import "time"
 // after Step.
 type Observation struct {
 	Signals [NumSignals]Stat
+	// Unread: figures could not be read. Step then does nothing, and Collected takes it that
+	// collecting was not enough.
+	Unread bool
 	// Cache tells how much of the memory in use is page cache; only Options.Confirm and
 	// Options.Forecast read it.
 	Cache Cache
@@ -28,17 +31,16 @@ type Stat struct {
 	Time time.Time
 }
 
-// Cache is the page cache in MemoryAvailable's working set.
+// Cache is the page cache in the node's working set of memory. It is taken for that of
+// AllocatableMemoryAvailable, too: nearly all of it is the pods'.
 type Cache struct {
 	Known  bool
 	Active int64 // bytes of active_file: in the working set, reclaimable unless in use
-	// Unwritten are the bytes of dirty and writeback pages, wherever they are.
-	Unwritten int64
 	// Refaults counts pages that were read again soon after they had been reclaimed
 	// (workingset_refault_file), since any moment; below 0: it is not told.
 	Refaults int64
-	// Stalled is the time that all of the node's tasks together could not run for want
-	// of memory (PSI some, total), since any moment; below 0: it is not told.
+	// Stalled is the time in which some task of the node could not run for want of memory
+	// (PSI some, total), since any moment; below 0: it is not told.
 	Stalled time.Duration
 }
 

@@ -1,14 +1,18 @@
 package pressure
 
-import "github.com/berthproject/berth/engine/model"
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
 
 // Pod is a pod that runs on the node.
 type Pod struct {
 	*model.Pod
 	Terms *Terms
 	Stats *PodStats // nil: nothing is known of it
-	// Dying: it is being killed; what it holds comes back.
-	Dying bool
+	// DiesBy is the end of its grace period while it is being ended; zero: it is not.
+	DiesBy time.Time
 }
 
 // Terms is what pressure reads of a pod's specification beyond model.PodSpec, made by

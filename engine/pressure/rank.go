@@ -1,0 +1,105 @@
+package pressure
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// candidate is a pod with what it is ranked by.
+type candidate struct {
+	pod     *Pod
+	unknown bool  // nothing is known of what it uses
+	used    int64 // of what is short
+	over    int64 // what it uses beyond what it asked for
+}
+
+// rank brings the pods into the order in which they go: for memory and disks those of
+// which nothing is known, those that use more than they asked for, those of lower priority,
+// those that are furthest over; for pids by priority and then by number of processes. Equals
+// stay in their order.
+func (m *Machine) rank(s Signal, pods []Pod) []candidate {
+	out := make([]candidate, len(pods))
+	for i := range pods {
+		out[i] = m.candidate(s, &pods[i])
+	}
+	byPriority := func(a, b *candidate) int { return cmp.Compare(a.pod.Spec.Priority, b.pod.Spec.Priority) }
+	if s == PIDAvailable {
+		slices.SortStableFunc(out, func(a, b candidate) int {
+			return cmp.Or(byPriority(&a, &b), first(a.unknown, b.unknown), cmp.Compare(b.used, a.used))
+		})
+		return out
+	}
+	slices.SortStableFunc(out, func(a, b candidate) int {
+		return cmp.Or(first(a.unknown, b.unknown), first(a.over > 0, b.over > 0), byPriority(&a, &b), cmp.Compare(b.over, a.over))
+	})
+	return out
+}
+
+// first orders true before false.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+func (m *Machine) candidate(s Signal, p *Pod) candidate {
+	c := candidate{pod: p, unknown: p.Stats == nil}
+	if c.unknown {
+		return c
+	}
+	switch s.Resource() {
+	case Memory:
+		c.used = p.Stats.Memory
+		c.over = c.used - p.Spec.Requests.Memory
+	case PIDs:
+		c.used = p.Stats.Processes
+	case EphemeralStorage:
+		c.used = m.stored(s, p, bytes)
+		c.over = c.used - p.Spec.Requests.Ephemeral
+	case Inodes:
+		c.used = m.stored(s, p, inodes)
+		c.over = c.used
+		if !m.config.Options.RankInodes {
+			c.over -= p.Spec.Requests.Ephemeral // bytes off inodes, as upstream (features.md section 5, trap 1)
+		}
+	}
+	return c
+}
+
+// choose is the first pod in rank that may go; nil when there is none.
+func (m *Machine) choose(now time.Time, o *Observation, t *Threshold, pods []Pod) *Evict {
+	ranked := m.rank(t.Signal, pods)
+	for i := range ranked {
+		p := ranked[i].pod
+		if Critical(p.Pod, p.Terms) || !p.DiesBy.IsZero() && (!t.Hard() || ending(now, p)) {
+			continue
+		}
+		e := m.evict(o, t, p)
+		return &e
+	}
+	return nil
+}
+
+// grace is how many seconds a pod has that a threshold evicts.
+func (m *Machine) grace(t *Threshold, p *Pod) int64 {
+	if t.Hard() {
+		return hardGrace
+	}
+	g, own := m.config.MaxPodGrace, int64(defaultGrace)
+	given := p.Terms != nil && p.Terms.Grace != nil
+	if given {
+		own = *p.Terms.Grace
+	}
+	switch {
+	case g < 0 && m.config.Options.NegativeGraceIsPods:
+		return own
+	case given:
+		return max(min(g, own), 0)
+	}
+	return max(g, 0)
+}

@@ -1,0 +1,94 @@
+package pressure
+
+import (
+	"time"
+)
+
+const (
+	// hardGrace is how many seconds a pod has that a hard threshold or a limit evicts.
+	hardGrace = 1
+	// defaultGrace is that of a pod that does not say.
+	defaultGrace = 30
+	// cleanup is how long a pod may take to be gone after its grace period.
+	cleanup = 30 * time.Second
+)
+
+// collects is what is to be collected before pods go for a signal.
+func (m *Machine) collects(s Signal) Collect {
+	l := m.config.Layout
+	split := l.DedicatedImageFs && l.DedicatedContainerFs
+	switch s {
+	case NodeFsAvailable, NodeFsInodesFree:
+		return Collect{Containers: split || !l.DedicatedImageFs, Images: !l.DedicatedImageFs}
+	case ImageFsAvailable, ImageFsInodesFree:
+		return Collect{Containers: !split, Images: true}
+	case ContainerFsAvailable, ContainerFsInodesFree:
+		return Collect{Containers: true, Images: !split}
+	}
+	return Collect{}
+}
+
+// pending is what happens when collecting was not enough.
+type pending struct {
+	signal Signal
+	out    *Evict // nil: there is nobody
+}
+
+// reclaim acts upon a threshold.
+func (m *Machine) reclaim(now time.Time, o *Observation, t *Threshold, effects []Effect, wake time.Time) ([]Effect, time.Time) {
+	var pods []Pod
+	if o.Pods != nil {
+		pods = o.Pods()
+	}
+	if until := m.comesBack(now, o, t, pods); !until.IsZero() {
+		return effects, sooner(wake, until)
+	}
+	effects = append(effects, Announce{Signal: t.Signal, Resource: t.Signal.Resource()})
+	out := m.choose(now, o, t, pods)
+	if c := m.collects(t.Signal); c != (Collect{}) {
+		m.pending = &pending{signal: t.Signal, out: out}
+		return append(effects, c), wake
+	}
+	return append(effects, m.goes(now, t.Signal, out)), wake
+}
+
+// goes is that the pod goes, or that nobody can.
+func (m *Machine) goes(now time.Time, s Signal, out *Evict) Effect {
+	if out == nil {
+		return Unable{s}
+	}
+	m.victims[s.Pressure()] = victim{uid: out.Pod.UID, until: now.Add(time.Duration(out.Grace)*time.Second + cleanup)}
+	return *out
+}
+
+// Collected takes in what is seen after all that Collect asked for is done: unless all
+// thresholds are kept now, with their minimum reclaim and whatever their grace periods, the pod
+// goes that was to go, if it still runs.
+func (m *Machine) Collected(now time.Time, o *Observation) []Effect {
+	p := m.pending
+	m.pending = nil
+	if p == nil || !o.Unread && m.enough(o) || p.out != nil && o.Pods != nil && !runs(p.out.Pod.UID, o.Pods()) {
+		return nil
+	}
+	return []Effect{m.goes(now, p.signal, p.out)}
+}
+
+// runs says that the pod is there and is not being ended.
+func runs(uid string, pods []Pod) bool {
+	for i := range pods {
+		if pods[i].UID == uid {
+			return pods[i].DiesBy.IsZero()
+		}
+	}
+	return false
+}
+
+// enough says that no threshold is passed.
+func (m *Machine) enough(o *Observation) bool {
+	for i := range m.config.Thresholds {
+		if m.below(&m.config.Thresholds[i], o, true) {
+			return false
+		}
+	}
+	return true
+}
