@@ -10,9 +10,9 @@
 // /exec/..., /stats/summary), or many simulated ones, each under /nodes/NAME
 // with the same paths below.
 //
-// Which container a request is for is asked of the runtime by the labels that
-// every CRI client gives its containers, and logs are found by where they are:
-// nothing is kept here, so that a restart loses nothing.
+// Which container a request is for, and where its log is, is asked of the runtime,
+// by the labels that every CRI client gives its containers: nothing is kept here,
+// so that a restart loses nothing.
 //
 // Invariants:
 //
@@ -22,7 +22,7 @@
 //     a verb on a subresource of this node: nodes/log, nodes/stats,
 //     nodes/metrics, nodes/pods, nodes/healthz, else nodes/proxy. If it cannot
 //     be asked, the answer is no.
-//   - A pod's logs are read only below the log directory.
+//   - Only containers of pods that are bound to the node are reached.
 //
 // Departures from Kubernetes: running commands, attaching and forwarding ports
 // take the verb create whatever the HTTP method; a kubelet asks for get when

@@ -44,10 +44,9 @@ type Node struct {
 	Name string
 	// Pods are those bound to the node, as the agent knows them. They are not changed.
 	Pods func() []*corev1.Pod
-	// Runtime runs the pods' containers; nil where they are simulated.
+	// Runtime runs the pods' containers, with the labels that every CRI client
+	// gives them, and knows where their logs are; nil where they are simulated.
 	Runtime runtime.Service
-	// LogDir holds the logs: NAMESPACE_NAME_UID/CONTAINER/RESTART.log, in the CRI's format.
-	LogDir string
 	// Summary is what node and pods use.
 	Summary func(context.Context) (*stats.Summary, error)
 	// Disk is what holds the node's disks, as JSON is made of it.

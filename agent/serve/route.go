@@ -20,9 +20,25 @@ func (s *Server) route() {
 	for pattern, a := range map[string]answer{
 		"GET /healthz": func(w http.ResponseWriter, _ *http.Request, _ *Node) { fmt.Fprint(w, "ok") },
 		"GET /pods":    pods,
+		"GET /containerLogs/{namespace}/{pod}/{container}": s.logs,
+		"/exec/{namespace}/{pod}/{container}":              s.exec,
+		"/exec/{namespace}/{pod}/{uid}/{container}":        s.exec,
+		"/attach/{namespace}/{pod}/{container}":            s.attach,
+		"/attach/{namespace}/{pod}/{uid}/{container}":      s.attach,
+		"/portForward/{namespace}/{pod}":                   s.portForward,
+		"/portForward/{namespace}/{pod}/{uid}":             s.portForward,
+		"GET /stats/summary":                               s.summary,
+		"GET /metrics":                                     s.metrics,
+		"GET /metrics/resource":                            s.resourceMetrics,
+		"GET /disk":                                        s.disk,
 	} {
-		method, path, _ := strings.Cut(pattern, " ")
-		s.paths.HandleFunc(method+" /nodes/{node}"+path, func(w http.ResponseWriter, r *http.Request) { a(w, r, s.nodes[r.PathValue("node")]) })
+		method, path, ok := strings.Cut(pattern, " ")
+		if !ok {
+			method, path = "", method
+		}
+		s.paths.HandleFunc(strings.TrimSpace(method+" /nodes/{node}"+path), func(w http.ResponseWriter, r *http.Request) {
+			a(w, r, s.nodes[r.PathValue("node")])
+		})
 	}
 }
 

@@ -1,0 +1,112 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Labels that every CRI client gives its sandboxes and containers.
+const (
+	uidLabel       = "io.kubernetes.pod.uid"
+	containerLabel = "io.kubernetes.container.name"
+)
+
+// refusal is an error with the HTTP status that tells it.
+type refusal struct {
+	code int
+	text string
+}
+
+func (r refusal) Error() string { return r.text }
+
+func refuse(code int, format string, args ...any) error {
+	return refusal{code, fmt.Sprintf(format, args...)}
+}
+
+// tell answers with an error.
+func tell(w http.ResponseWriter, err error) {
+	if r, ok := err.(refusal); ok {
+		http.Error(w, r.text, r.code)
+		return
+	}
+	code := http.StatusInternalServerError
+	if status.Code(err) == codes.NotFound {
+		code = http.StatusNotFound
+	}
+	http.Error(w, err.Error(), code)
+}
+
+// podOf is the pod that the request's path names.
+func podOf(r *http.Request, n *Node) (*corev1.Pod, error) {
+	namespace, name, uid := r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("uid")
+	for _, p := range n.Pods() {
+		if p.Namespace == namespace && p.Name == name && (uid == "" || string(p.UID) == uid) {
+			if n.Runtime == nil {
+				return nil, refuse(http.StatusBadRequest, "pod %q is simulated by node %q: it has no processes, and writes no logs", name, n.Name)
+			}
+			return p, nil
+		}
+	}
+	return nil, refuse(http.StatusNotFound, "pod %q in namespace %q is not on node %q", name, namespace, n.Name)
+}
+
+// containerOf is the container of the pod that the request's path names, and
+// whether it has a terminal.
+func containerOf(r *http.Request, p *corev1.Pod) (name string, tty bool, err error) {
+	name = r.PathValue("container")
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if c.Name == name {
+			return name, c.TTY, nil
+		}
+	}
+	for _, c := range p.Spec.EphemeralContainers {
+		if c.Name == name {
+			return name, c.TTY, nil
+		}
+	}
+	return "", false, refuse(http.StatusNotFound, "container %q not found in pod %q", name, p.Name)
+}
+
+// instances are the containers that were made for a container of the pod, the newest first.
+func instances(ctx context.Context, n *Node, p *corev1.Pod, name string) ([]*cri.Container, error) {
+	found, err := n.Runtime.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: map[string]string{uidLabel: string(p.UID), containerLabel: name}})
+	slices.SortStableFunc(found, func(a, b *cri.Container) int {
+		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt))
+	})
+	return found, err
+}
+
+// running is the id of the container that runs under the name.
+func running(ctx context.Context, n *Node, p *corev1.Pod, name string) (string, error) {
+	found, err := instances(ctx, n, p, name)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range found {
+		if c.State == cri.ContainerState_CONTAINER_RUNNING {
+			return c.Id, nil
+		}
+	}
+	return "", refuse(http.StatusBadRequest, "container %q in pod %q does not run", name, p.Name)
+}
+
+// sandbox is the id of the pod's sandbox that is up.
+func sandbox(ctx context.Context, n *Node, p *corev1.Pod) (string, error) {
+	found, err := n.Runtime.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{uidLabel: string(p.UID)},
+		State: &cri.PodSandboxStateValue{State: cri.PodSandboxState_SANDBOX_READY}})
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", refuse(http.StatusBadRequest, "pod %q does not run", p.Name)
+	}
+	return slices.MaxFunc(found, func(a, b *cri.PodSandbox) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) }).Id, nil
+}
