@@ -17,11 +17,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// File is a regular file of an image.
+// File is a regular file of an image, or a symbolic link if Link is given.
 type File struct {
 	Path string // absolute, slash-separated; missing parents are made
 	Mode int64  // permission bits
 	Data []byte
+	Link string // what a symbolic link points at
 }
 
 // Spec says what an image is made of and how it is run.
@@ -70,8 +71,14 @@ func pack(files []File) (v1.Layer, error) {
 			return nil, err
 		}
 		header := &tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(f.Path, "/"), Mode: f.Mode, Size: int64(len(f.Data)), ModTime: time.Unix(0, 0)}
+		if f.Link != "" {
+			header.Typeflag, header.Linkname, header.Size, header.Mode = tar.TypeSymlink, f.Link, 0, 0o777
+		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, fmt.Errorf("file %q: %w", f.Path, err)
+		}
+		if f.Link != "" {
+			continue
 		}
 		if _, err := w.Write(f.Data); err != nil {
 			return nil, fmt.Errorf("file %q: %w", f.Path, err)

@@ -1,0 +1,109 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Pod is a pod of one container, for tests that need something to run.
+type Pod struct {
+	Name string // also its uid
+	// Image is WorkloadName when "".
+	Image string
+	// Command replaces the image's entrypoint, Args are its arguments.
+	Command, Args []string
+	// Cgroup is its cgroup parent; a new one below r.Cgroup when "".
+	Cgroup string
+	// Memory limits the container, in bytes; 0 does not.
+	Memory int64
+	// HostNetwork runs it in the host's network.
+	HostNetwork bool
+}
+
+// Run starts the pod and returns the ids of its sandbox and container. Its log is at
+// r.Dir/log/NAME/main.log.
+func (r *Runtime) Run(t testing.TB, p Pod) (sandbox, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	config := r.sandboxConfig(t, p)
+	sandbox, err := r.Service.RunPodSandbox(ctx, config, "")
+	if err != nil {
+		t.Fatalf("pod %s: sandbox: %v", p.Name, err)
+	}
+	if p.Image == "" {
+		p.Image = WorkloadName
+	}
+	id, err = r.Service.CreateContainer(ctx, sandbox, &criapi.ContainerConfig{
+		Metadata: &criapi.ContainerMetadata{Name: "main"},
+		Image:    &criapi.ImageSpec{Image: p.Image}, Command: p.Command, Args: p.Args, LogPath: "main.log",
+		Labels: map[string]string{"io.kubernetes.pod.name": p.Name, "io.kubernetes.pod.namespace": "default",
+			"io.kubernetes.pod.uid": p.Name, "io.kubernetes.container.name": "main"},
+		Linux: &criapi.LinuxContainerConfig{Resources: &criapi.LinuxContainerResources{MemoryLimitInBytes: p.Memory}},
+	}, config)
+	if err != nil {
+		t.Fatalf("pod %s: container: %v", p.Name, err)
+	}
+	if err := r.Service.StartContainer(ctx, id); err != nil {
+		t.Fatalf("pod %s: start: %v", p.Name, err)
+	}
+	return sandbox, id
+}
+
+func (r *Runtime) sandboxConfig(t testing.TB, p Pod) *criapi.PodSandboxConfig {
+	t.Helper()
+	if p.Cgroup == "" {
+		p.Cgroup = filepath.Join(r.Cgroup, "pod"+p.Name)
+	}
+	logs := filepath.Join(r.Dir, "log", p.Name)
+	if err := os.MkdirAll(logs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	security := &criapi.LinuxSandboxSecurityContext{}
+	if p.HostNetwork {
+		security.NamespaceOptions = &criapi.NamespaceOption{Network: criapi.NamespaceMode_NODE}
+	}
+	return &criapi.PodSandboxConfig{
+		Metadata:     &criapi.PodSandboxMetadata{Name: p.Name, Uid: p.Name, Namespace: "default"},
+		Hostname:     p.Name,
+		LogDirectory: logs,
+		Labels: map[string]string{"io.kubernetes.pod.name": p.Name, "io.kubernetes.pod.namespace": "default",
+			"io.kubernetes.pod.uid": p.Name},
+		Linux: &criapi.LinuxPodSandboxConfig{CgroupParent: p.Cgroup, SecurityContext: security},
+	}
+}
+
+// Exited waits until the container has ended and returns its status.
+func (r *Runtime) Exited(t testing.TB, id string) *criapi.ContainerStatus {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		s, err := r.Service.ContainerStatus(context.Background(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.State == criapi.ContainerState_CONTAINER_EXITED {
+			return s
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("container %s is %v after a minute: want it to have ended", id, s.State)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Log is what a container of Run has printed, in the CRI format.
+func (r *Runtime) Log(t testing.TB, pod string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(r.Dir, "log", pod, "main.log"))
+	if err != nil {
+		t.Fatal(fmt.Errorf("log of pod %s: %w", pod, err))
+	}
+	return string(data)
+}

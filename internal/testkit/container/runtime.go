@@ -1,0 +1,117 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime/cri"
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// Runtime is a containerd for one test.
+type Runtime struct {
+	*containerd.Process
+	// Service is a connection to it.
+	Service *cri.Client
+	// Socket is the path of its CRI socket.
+	Socket string
+	// Dir is where its images are, and what else a test likes to put there.
+	Dir string
+	// CIDR is the network of its pods.
+	CIDR string
+	// Cgroup is a cgroup path of this test, such as /berth-test-4711-1, that a test may make
+	// and put pods into; it is removed in the end with all below it.
+	Cgroup string
+}
+
+// made counts the runtimes of this process.
+var made atomic.Int64
+
+// Start starts a containerd and removes it, its pods and r.Cgroup when the test ends. change
+// may be nil, or change the options, e.g. put Dir on another disk.
+func Start(t testing.TB, change func(*containerd.Options)) *Runtime {
+	t.Helper()
+	if err := containerd.Missing(true); err != nil {
+		testkit.Skip(t, "containerd", err.Error())
+	}
+	// Not t.TempDir: paths of sockets are short.
+	dir, err := os.MkdirTemp("/tmp", "bt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := made.Add(1)
+	o := containerd.Options{Dir: dir + "/c", State: dir + "/s", PodCIDR: freeNetwork(t, n), Bridge: fmt.Sprintf("bt%d-%d", os.Getpid(), n)}
+	if change != nil {
+		change(&o)
+	}
+	r := &Runtime{Dir: dir, CIDR: o.PodCIDR, Cgroup: fmt.Sprintf("/berth-test-%d-%d", os.Getpid(), n)}
+	t.Cleanup(func() { r.remove(t, o) })
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if r.Process, r.Socket, err = containerd.Start(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	r.Service = r.Process.Service()
+	return r
+}
+
+// remove removes all, and says what it could not.
+func (r *Runtime) remove(t testing.TB, o containerd.Options) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var err error
+	if r.Process != nil {
+		err = r.Process.Destroy(ctx)
+	} else {
+		err = containerd.Sweep(ctx, o)
+	}
+	if err != nil {
+		t.Errorf("removing containerd: %v", err)
+	}
+	if host, err := cgroup.Find(); err != nil {
+		t.Errorf("cgroups: %v", err)
+	} else if host.Exists(r.Cgroup) {
+		_ = host.Kill(r.Cgroup)
+		if err := host.Remove(ctx, r.Cgroup); err != nil {
+			t.Errorf("removing %s: %v", r.Cgroup, err)
+		}
+	}
+	if err := os.RemoveAll(r.Dir); err != nil {
+		t.Errorf("removing %s: %v", r.Dir, err)
+	}
+}
+
+// freeNetwork is a network of 256 addresses that this machine has no device in.
+// Processes begin at different places, so that two at once do not meet.
+func freeNetwork(t testing.TB, n int64) string {
+	t.Helper()
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(1 << 12) {
+		k := (int64(os.Getpid())*16 + n + i) % (1 << 12)
+		_, network, err := net.ParseCIDR(fmt.Sprintf("10.%d.%d.0/24", 192+k>>8, k&255))
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := false
+		for _, a := range addresses {
+			if own, ok := a.(*net.IPNet); ok && (network.Contains(own.IP) || own.Contains(network.IP)) {
+				taken = true
+			}
+		}
+		if !taken {
+			return network.String()
+		}
+	}
+	t.Fatal("no free network among 10.192.0.0/12")
+	return ""
+}
