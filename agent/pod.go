@@ -143,7 +143,9 @@ func (a *Agent) reported(r runtime.Report) {
 	if p == nil {
 		return
 	}
-	p.released = p.released || r.Released
+	if r.Released {
+		p.released, p.dirty = true, true
+	}
 	if len(r.Addresses) > 0 {
 		p.address = r.Addresses[0]
 	}

@@ -157,7 +157,7 @@ func older(a, b *corev1.Pod) bool {
 
 // admit takes up a pod: a new life, or the one that its status tells of.
 func (a *agents) admit(object *corev1.Pod) *agentPod {
-	spec := intake.LifeSpec(&object.Spec)
+	spec := intake.LifeSpec(&object.Spec).Unprobed() // what runs here is well
 	was := intake.LifeStatuses(&object.Status)
 	if len(was) == 0 && object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed {
 		return &agentPod{object: object, life: podlife.New(spec)}

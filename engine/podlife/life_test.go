@@ -21,6 +21,12 @@ func words(es []Effect) string {
 			out = append(out, "stop "+e.Container)
 		case Kill:
 			out = append(out, "kill "+e.Container)
+		case Probe:
+			out = append(out, "probe "+e.Container+" "+e.Probe.String())
+		case Unprobe:
+			out = append(out, "unprobe "+e.Container+" "+e.Probe.String())
+		case Over:
+			out = append(out, "over")
 		case Gone:
 			out = append(out, "gone")
 		}
@@ -39,23 +45,12 @@ func story(t *testing.T, l *Life, lines ...string) {
 		_, what, _ = strings.Cut(head, " ")
 		var events []Event
 		for _, w := range strings.Split(what, ";") {
-			f := strings.Fields(w)
-			switch {
-			case len(f) == 0:
-			case f[0] == "up":
-				events = append(events, Started{Container: f[1]})
-			case f[0] == "exit":
-				var code int32
-				fmt.Sscan(f[2], &code)
-				events = append(events, Exited{Container: f[1], Code: code})
-			case f[0] == "hooked":
-				events = append(events, PreStopped{f[1]})
-			case f[0] == "delete":
-				var s int
-				fmt.Sscan(f[1], &s)
-				events = append(events, Delete{time.Duration(s) * time.Second})
-			default:
-				t.Fatalf("unknown event %q", w)
+			if f := strings.Fields(w); len(f) > 0 {
+				e := event(l, f)
+				if e == nil {
+					t.Fatalf("unknown event %q", w)
+				}
+				events = append(events, e)
 			}
 		}
 		got, _ := l.Step(t0.Add(time.Duration(at)*time.Second), events...)
@@ -63,6 +58,42 @@ func story(t *testing.T, l *Life, lines ...string) {
 			t.Fatalf("%s\n got %s", line, words(got))
 		}
 	}
+}
+
+// event is a word with its arguments.
+func event(l *Life, f []string) Event {
+	number := func(i int) (n int) {
+		if i < len(f) {
+			fmt.Sscan(f[i], &n)
+		}
+		return n
+	}
+	probed := func(p Probes, ok bool) Event { return Probed{f[1], p, l.run(f[1]).restarts, ok} }
+	switch f[0] {
+	case "up":
+		return Started{Container: f[1]}
+	case "exit":
+		return Exited{Container: f[1], Code: int32(number(2))}
+	case "hooked":
+		return PreStopped{f[1]}
+	case "delete":
+		return Delete{time.Duration(number(1)) * time.Second}
+	case "fail":
+		return Fail{Reason: f[1], Message: "words", Grace: time.Duration(number(2)) * time.Second, Now: number(2) < 0}
+	case "waits":
+		return Waiting{f[1], f[2], "words"}
+	case "launched", "unlaunched":
+		return probed(Startup, f[0] == "launched")
+	case "ready", "unready":
+		return probed(Readiness, f[0] == "ready")
+	case "dead":
+		return probed(Liveness, false)
+	case "lost":
+		return Lost{}
+	case "changed":
+		return Replace{f[1]}
+	}
+	return nil
 }
 
 // names makes containers; + marks a sidecar, ! one with a preStop hook.
@@ -86,7 +117,7 @@ func TestInitContainersRunInOrderAndSidecarsStay(t *testing.T) {
 		"6 up x;up y:",
 		"7 exit x 0:",
 		"8 exit y 0: stop s",
-		"9 exit s 0:")
+		"9 exit s 0: over", "10 :")
 	if l.Phase() != Succeeded {
 		t.Errorf("phase %v, want Succeeded", l.Phase())
 	}
@@ -108,7 +139,7 @@ func TestRestartsBackOff(t *testing.T) {
 
 func TestInitFailureFailsAPodThatNeverRestarts(t *testing.T) {
 	l := New(Spec{Init: names("a"), Containers: names("x"), Restart: Never})
-	story(t, l, "0 : start a", "1 up a:", "2 exit a 3:")
+	story(t, l, "0 : start a", "1 up a:", "2 exit a 3: over")
 	if l.Phase() != Failed {
 		t.Errorf("phase %v, want Failed", l.Phase())
 	}
@@ -116,7 +147,7 @@ func TestInitFailureFailsAPodThatNeverRestarts(t *testing.T) {
 
 func TestDeletionOfAPodThatNeverStarted(t *testing.T) {
 	l := New(Spec{Containers: names("x"), Restart: Always})
-	story(t, l, "0 delete 30: gone", "1 :")
+	story(t, l, "0 delete 30: over, gone", "1 :")
 }
 
 func TestResumeGoesOnWhereItWas(t *testing.T) {

@@ -9,73 +9,133 @@ import (
 
 // TestRandomLives holds the invariants of doc.go over random stories.
 func TestRandomLives(t *testing.T) {
-	for seed := int64(0); seed < 3000; seed++ {
+	for seed := int64(0); seed < 6000; seed++ {
 		rnd := rand.New(rand.NewSource(seed))
 		inits := [][]string{{"a", "+s", "b"}, {"a", "+!s", "b"}}[rnd.Intn(2)]
 		mains := [][]string{{"x", "y"}, {"!x", "y"}}[rnd.Intn(2)]
-		p := &player{rnd: rnd, up: map[string]bool{}, asked: map[string]time.Time{}, now: t0,
-			l: New(Spec{Init: names(inits...)[:rnd.Intn(4)], Containers: names(mains...)[:1+rnd.Intn(2)], Restart: RestartPolicy(rnd.Intn(3))})}
+		spec := Spec{Init: names(inits...)[:rnd.Intn(4)], Containers: names(mains...)[:1+rnd.Intn(2)], Restart: RestartPolicy(rnd.Intn(3))}
+		for i := range spec.Containers {
+			spec.Containers[i].Probes = Probes(rnd.Intn(8))
+		}
+		if rnd.Intn(4) == 0 {
+			spec.Deadline = time.Duration(rnd.Intn(600)) * time.Second
+		}
+		p := &player{rnd: rnd, up: map[string]bool{}, asked: map[string]time.Time{}, probes: map[string]Probes{}, now: t0, spec: spec, l: New(spec)}
 		if err := p.live(); err != "" {
 			t.Fatalf("seed %d: %s", seed, err)
 		}
 	}
 }
 
-// player is a runtime that starts what it is told, lets containers and hooks end at
-// random, and deletes the pod at some time.
+// player is a runtime that starts what it is told, lets containers, hooks and probes end at
+// random, and fails and deletes the pod at some time.
 type player struct {
 	rnd      *rand.Rand
+	spec     Spec
 	l        *Life
 	up       map[string]bool
 	asked    map[string]time.Time // to stop
+	probes   map[string]Probes
+	starts   map[string]int32
 	news     []Event
 	now      time.Time
-	deadline time.Time
+	deadline time.Time // when all that is left may be killed
+	fails    bool      // the pod was told to
+	abrupt   bool
+	restless bool // some container was replaced or lost, and may be killed or begin anew
+	over     bool
 }
 
 func (p *player) live() string {
 	for step := range 400 {
-		for _, c := range []string{"a", "s", "b", "x", "y"} {
-			if p.up[c] && (p.rnd.Intn(3) == 0 || step > 100) {
-				p.news = append(p.news, Exited{Container: c, Code: int32(p.rnd.Intn(2))})
-				delete(p.up, c)
-				delete(p.asked, c)
-			}
-		}
+		p.happen(step)
 		p.now = p.now.Add(time.Duration(p.rnd.Intn(20)) * time.Second)
 		if step == 50 {
 			grace := time.Duration(p.rnd.Intn(40)) * time.Second
-			p.news, p.deadline = append(p.news, Delete{grace}), p.now.Add(grace)
+			p.news = append(p.news, Delete{grace})
+			p.due(grace)
 		}
-		effects, _ := p.l.Step(p.now, p.news...)
+		effects, wake := p.l.Step(p.now, p.news...)
 		p.news = nil
-		for _, e := range effects {
-			if _, gone := e.(Gone); gone {
-				if len(p.up) > 0 {
-					return fmt.Sprintf("gone while %v run", p.up)
-				}
-				return ""
-			}
-			if fault := p.does(e); fault != "" {
-				return fault
-			}
+		if f := p.check(effects, wake); f != "" {
+			return f
+		}
+		if p.l.gone {
+			return ""
 		}
 	}
 	return "never gone"
+}
+
+// due notes until when there is grace.
+func (p *player) due(grace time.Duration) {
+	if end := p.now.Add(grace); p.deadline.IsZero() || end.Before(p.deadline) {
+		p.deadline = end
+	}
+}
+
+// happen makes the news of a step.
+func (p *player) happen(step int) {
+	for _, c := range []string{"a", "s", "b", "x", "y"} {
+		if p.up[c] && (p.rnd.Intn(3) == 0 || step > 100) {
+			p.news = append(p.news, Exited{Container: c, Code: int32(p.rnd.Intn(2))})
+			delete(p.up, c)
+			delete(p.asked, c)
+		}
+		for _, kind := range []Probes{Startup, Readiness, Liveness} {
+			if p.probes[c]&kind != 0 && p.rnd.Intn(4) == 0 {
+				ok := p.rnd.Intn(3) > 0
+				p.restless = p.restless || !ok && kind != Readiness
+				p.news = append(p.news, Probed{c, kind, p.l.run(c).restarts, ok})
+			}
+		}
+	}
+	switch {
+	case p.rnd.Intn(100) == 0 && step < 50:
+		grace := time.Duration(p.rnd.Intn(40)) * time.Second
+		f := Fail{Reason: "Evicted", Grace: grace, Now: p.rnd.Intn(3) == 0}
+		p.fails, p.abrupt = p.fails || !p.l.ended(), p.abrupt || f.Now
+		p.news = append(p.news, f)
+		p.due(grace)
+	case p.rnd.Intn(100) == 0 && p.up["x"]:
+		p.restless = true
+		p.news = append(p.news, Replace{"x"})
+	case p.rnd.Intn(200) == 0:
+		p.restless = true
+		p.up, p.asked = map[string]bool{}, map[string]time.Time{}
+		p.news = append(p.news, Lost{})
+	}
+}
+
+// check looks at what a step has answered.
+func (p *player) check(effects []Effect, wake time.Time) string {
+	if !wake.IsZero() && wake.Before(p.now) {
+		return fmt.Sprintf("wakes %v in the past", p.now.Sub(wake))
+	}
+	for _, e := range effects {
+		if fault := p.does(e); fault != "" {
+			return fault
+		}
+	}
+	for c, kinds := range p.probes {
+		if kinds != 0 && !p.up[c] {
+			return c + " is probed though it does not run"
+		}
+	}
+	if p.over != p.l.Over() {
+		return "over, and it was not said"
+	}
+	if p.fails && p.l.Over() && p.l.Phase() != Failed {
+		return fmt.Sprintf("made to fail, and over with phase %v", p.l.Phase())
+	}
+	return ""
 }
 
 // does carries out an effect and says what is wrong with it.
 func (p *player) does(e Effect) string {
 	switch e := e.(type) {
 	case Start:
-		if p.up[e.Container] {
-			return e.Container + " runs twice"
-		}
-		if e.Container == "b" && !p.up["s"] {
-			return "b starts without its sidecar"
-		}
-		p.up[e.Container] = true
-		p.news = append(p.news, Started{Container: e.Container})
+		return p.start(e)
 	case PreStop:
 		if p.rnd.Intn(2) == 0 {
 			p.news = append(p.news, PreStopped{e.Container})
@@ -86,9 +146,49 @@ func (p *player) does(e Effect) string {
 		}
 		p.asked[e.Container] = p.now
 	case Kill:
-		if at, ok := p.asked[e.Container]; !ok || p.now.Sub(at) < minStop || p.now.Before(p.deadline) {
+		at, ok := p.asked[e.Container]
+		if !p.abrupt && (!ok || p.now.Sub(at) < minStop || p.now.Before(p.deadline) && !p.restless && p.spec.Deadline == 0) {
 			return e.Container + " is killed too early"
 		}
+	case Probe:
+		if p.probes[e.Container]&e.Probe != 0 {
+			return e.Container + " is probed twice"
+		}
+		p.probes[e.Container] |= e.Probe
+	case Unprobe:
+		p.probes[e.Container] &^= e.Probe
+	case Over:
+		if p.over || len(p.up) > 0 {
+			return fmt.Sprintf("over for the second time (%v), or while %v run", p.over, p.up)
+		}
+		p.over = true
+	case Gone:
+		if !p.over {
+			return "gone before it is over"
+		}
 	}
+	return ""
+}
+
+func (p *player) start(e Start) string {
+	switch {
+	case p.up[e.Container]:
+		return e.Container + " runs twice"
+	case p.over:
+		return e.Container + " starts though all is over"
+	case e.Container == "b" && !p.up["s"] && !p.restless:
+		return "b starts without its sidecar"
+	case p.starts[e.Container] != e.Attempt:
+		return fmt.Sprintf("attempt %d of %s is its %dth start", e.Attempt, e.Container, p.starts[e.Container])
+	}
+	if p.starts == nil {
+		p.starts = map[string]int32{}
+	}
+	p.starts[e.Container]++
+	p.up[e.Container] = true
+	if p.rnd.Intn(4) == 0 {
+		p.news = append(p.news, Waiting{Container: e.Container, Reason: "ErrImagePull"})
+	}
+	p.news = append(p.news, Started{Container: e.Container})
 	return ""
 }

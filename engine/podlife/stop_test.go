@@ -12,14 +12,14 @@ func TestDeletionStopsThenKills(t *testing.T) {
 		"40 : kill y, stop s",
 		"41 exit y 137:",
 		"42 : kill s", // 2 s after it was asked
-		"43 exit s 137: gone")
+		"43 exit s 137: over, gone")
 }
 
 func TestSidecarsEndInReverseOrderAfterAllElse(t *testing.T) {
 	l := New(Spec{Init: names("+r", "+s"), Containers: names("x"), Restart: Always})
 	story(t, l,
 		"0 : start r", "1 up r: start s", "2 up s: start x", "3 up x:",
-		"10 delete 30: stop x", "12 exit x 0: stop s", "13 exit s 0: stop r", "14 exit r 0: gone")
+		"10 delete 30: stop x", "12 exit x 0: stop s", "13 exit s 0: stop r", "14 exit r 0: over, gone")
 }
 
 func TestPreStopIsPartOfTheGrace(t *testing.T) {
@@ -31,24 +31,24 @@ func TestPreStopIsPartOfTheGrace(t *testing.T) {
 		"20 hooked x: stop x",
 		"21 hooked s:",
 		"40 : kill x, stop s",
-		"41 exit x 137;exit s 0: gone")
+		"41 exit x 137;exit s 0: over, gone")
 }
 
 func TestAPreStopThatOverrunsLeavesTwoSeconds(t *testing.T) {
 	l := New(Spec{Containers: names("!x"), Restart: Always})
 	story(t, l,
-		"0 : start x", "1 up x:", "10 delete 5: hook x", "14 :", "15 : stop x", "16 hooked x:", "17 : kill x", "18 exit x 137: gone")
+		"0 : start x", "1 up x:", "10 delete 5: hook x", "14 :", "15 : stop x", "16 hooked x:", "17 : kill x", "18 exit x 137: over, gone")
 }
 
 func TestAShorterGraceKillsEarlier(t *testing.T) {
 	l := New(Spec{Containers: names("x", "!y"), Restart: Always})
 	story(t, l,
-		"0 : start x, start y", "1 up x;up y:", "10 delete 60: stop x, hook y", "20 delete 5:", "25 : kill x, stop y", "27 : kill y", "28 exit x 137;exit y 137: gone")
+		"0 : start x, start y", "1 up x;up y:", "10 delete 60: stop x, hook y", "20 delete 5:", "25 : kill x, stop y", "27 : kill y", "28 exit x 137;exit y 137: over, gone")
 }
 
 func TestNoGraceIsTwoSeconds(t *testing.T) {
 	l := New(Spec{Containers: names("!x"), Restart: Always})
-	story(t, l, "0 : start x", "1 up x:", "10 delete 0: stop x", "12 : kill x", "13 exit x 137: gone")
+	story(t, l, "0 : start x", "1 up x:", "10 delete 0: stop x", "12 : kill x", "13 exit x 137: over, gone")
 }
 
 func TestADeletedPodIsReadyUntilItEnds(t *testing.T) {
@@ -57,7 +57,7 @@ func TestADeletedPodIsReadyUntilItEnds(t *testing.T) {
 	if !l.Ready() {
 		t.Error("it still serves, and is not ready")
 	}
-	story(t, l, "15 exit x 0: gone")
+	story(t, l, "15 exit x 0: over, gone")
 	if l.Ready() {
 		t.Error("it has ended, and is ready")
 	}
@@ -65,7 +65,7 @@ func TestADeletedPodIsReadyUntilItEnds(t *testing.T) {
 
 func TestAFinishedPodsSidecarsHaveItsGrace(t *testing.T) {
 	l := New(Spec{Init: names("+s"), Containers: names("x"), Restart: Never, Grace: 5e9})
-	story(t, l, "0 : start s", "1 up s: start x", "2 up x:", "10 exit x 0: stop s", "14 :", "15 : kill s", "16 exit s 137:")
+	story(t, l, "0 : start s", "1 up s: start x", "2 up x:", "10 exit x 0: stop s", "14 :", "15 : kill s", "16 exit s 137: over")
 	if l.Phase() != Succeeded {
 		t.Errorf("phase %v, want Succeeded", l.Phase())
 	}
