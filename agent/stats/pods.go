@@ -1,0 +1,258 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/volume"
+	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// Options of Pods and of Summary. Host and Cgroup must be given.
+type Options struct {
+	Host *cgroup.Host
+	// Cgroup is where a pod's processes are; its containers are below, each in a
+	// cgroup called by its id.
+	Cgroup func(*corev1.Pod) string
+	// Logs is the directory of a pod's logs, a directory for each container below; nil: not measured.
+	Logs func(*corev1.Pod) string
+	// Volumes measures a pod's volumes; nil: not measured.
+	Volumes interface {
+		Usage(types.UID) ([]volume.Usage, error)
+	}
+	// Containers tells of writable layers; nil: not measured.
+	Containers interface {
+		ListContainerStats(context.Context, *cri.ContainerStatsFilter) ([]*cri.ContainerStats, error)
+	}
+}
+
+// Pods reads what pods use. It may be used from many goroutines.
+type Pods struct {
+	opts   Options
+	mu     sync.Mutex
+	intake *intake.Intake
+	known  map[types.UID]*entry
+	round  uint64
+	out    []pressure.Pod
+	// measured is when the disk use of all pods was measured last.
+	measured time.Time
+}
+
+// entry is what is kept of a pod between reads.
+type entry struct {
+	pod    *corev1.Pod
+	view   pressure.Pod
+	stats  pressure.PodStats
+	path   string
+	group  *cgroup.Group
+	boxes  []box
+	round  uint64
+	memory cgroup.Memory
+	disk   *diskUse // nil until measured
+}
+
+// box is a container of a pod.
+type box struct {
+	name, id string
+	group    *cgroup.Group
+	memory   cgroup.Memory
+	known    bool
+}
+
+// NewPods knows no pod yet.
+func NewPods(o Options) *Pods {
+	return &Pods{opts: o, intake: intake.New(), known: map[types.UID]*entry{}}
+}
+
+// Close closes all files.
+func (p *Pods) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for uid, e := range p.known {
+		e.close()
+		delete(p.known, uid)
+	}
+}
+
+// Observe reads memory and processes of the pods in list, fresh, and adds what
+// is known of their disk use; diesBy is when a pod that is being ended will be
+// killed, zero for the others. The answer is good until the next call and in
+// the order of list. Pods that are not in list are dropped.
+func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []pressure.Pod {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.take(list)
+	p.out = p.out[:0]
+	for _, pod := range list {
+		e := p.known[pod.UID]
+		e.read(p.opts.Host, !p.measured.IsZero())
+		e.view.DiesBy = diesBy(pod.UID)
+		p.out = append(p.out, e.view)
+	}
+	return p.out
+}
+
+// Prepare opens the files of the pods in list, so that Observe need not.
+func (p *Pods) Prepare(list []*corev1.Pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.take(list)
+	for _, pod := range list {
+		p.known[pod.UID].open(p.opts.Host)
+	}
+}
+
+// take makes entries of new pods, renews those of changed ones, and drops the others.
+func (p *Pods) take(list []*corev1.Pod) {
+	p.round++
+	for _, pod := range list {
+		e := p.known[pod.UID]
+		if e == nil {
+			e = &entry{path: p.opts.Cgroup(pod)}
+			p.known[pod.UID] = e
+		}
+		e.round = p.round
+		if e.pod == nil || e.pod != pod && e.pod.ResourceVersion != pod.ResourceVersion {
+			e.view = pressure.Pod{Pod: p.intake.Pod(pod), Terms: intake.PressureTerms(pod)}
+			e.box(pod)
+		}
+		e.pod = pod
+	}
+	if len(p.known) == len(list) {
+		return
+	}
+	for uid, e := range p.known {
+		if e.round != p.round {
+			e.close()
+			delete(p.known, uid)
+		}
+	}
+}
+
+// box takes up containers that have come, and lets go of those replaced.
+func (e *entry) box(pod *corev1.Pod) {
+	ids := map[string]string{}
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range list {
+			if id := containerID(list[i].ContainerID); id != "" && list[i].State.Running != nil {
+				ids[list[i].Name] = id
+			}
+		}
+	}
+	old := e.boxes
+	e.boxes = nil
+	for i := range old {
+		if ids[old[i].name] != old[i].id {
+			old[i].close()
+			continue
+		}
+		e.boxes = append(e.boxes, old[i])
+		delete(ids, old[i].name)
+	}
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			if id := ids[list[i].Name]; id != "" {
+				e.boxes = append(e.boxes, box{name: list[i].Name, id: id})
+			}
+		}
+	}
+}
+
+// containerID takes the runtime's name off, as in containerd://1f2e.
+func containerID(s string) string {
+	for i := 0; i+3 <= len(s); i++ {
+		if s[i:i+3] == "://" {
+			return s[i+3:]
+		}
+	}
+	return ""
+}
+
+// open opens what is not open yet; a cgroup that is not there yet is tried again.
+func (e *entry) open(h *cgroup.Host) {
+	if e.group == nil && h.Exists(e.path) {
+		e.group, _ = h.Open(e.path)
+	}
+	for i := range e.boxes {
+		b := &e.boxes[i]
+		if path := e.path + "/" + b.id; b.group == nil && h.Exists(path) {
+			b.group, _ = h.Open(path)
+		}
+	}
+}
+
+func (e *entry) close() {
+	if e.group != nil {
+		e.group.Close()
+		e.group = nil
+	}
+	for i := range e.boxes {
+		e.boxes[i].close()
+	}
+}
+
+func (b *box) close() {
+	if b.group != nil {
+		b.group.Close()
+		b.group = nil
+	}
+}
+
+// read brings the entry's figures up to date. measured: the disk use of all pods
+// that were there was measured.
+func (e *entry) read(h *cgroup.Host, measured bool) {
+	e.open(h)
+	s := &e.stats
+	*s = pressure.PodStats{Containers: s.Containers[:0], Volumes: s.Volumes[:0]}
+	if e.group == nil {
+		// Nothing of it runs: that is known, and is not to make it the first to go.
+		s.MemoryKnown = !h.Exists(e.path)
+	} else {
+		switch err := e.group.Memory(&e.memory); {
+		case err == nil:
+			s.MemoryKnown, s.Memory = true, e.memory.WorkingSet()
+			if e.group.HasPids() {
+				s.Processes, _ = e.group.Pids()
+			}
+		case errors.Is(err, cgroup.ErrGone):
+			e.group.Close()
+			e.group, s.MemoryKnown = nil, true
+		}
+	}
+	for i := range e.boxes {
+		e.boxes[i].read(s)
+	}
+	switch {
+	case e.disk != nil:
+		e.disk.into(s)
+	case measured: // it came after that
+		s.EphemeralKnown = true
+	}
+	e.view.Stats = nil
+	if s.MemoryKnown || s.EphemeralKnown {
+		e.view.Stats = s
+	}
+}
+
+func (b *box) read(s *pressure.PodStats) {
+	b.known = false
+	if b.group == nil {
+		return
+	}
+	err := b.group.Memory(&b.memory)
+	if errors.Is(err, cgroup.ErrGone) {
+		b.close()
+	}
+	if err == nil {
+		b.known = true
+		s.Containers = append(s.Containers, pressure.ContainerStats{Name: b.name, MemoryKnown: true, Memory: b.memory.WorkingSet()})
+	}
+}
