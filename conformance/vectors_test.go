@@ -19,10 +19,18 @@ import (
 // vectorsDir replaces the recordings that come with the repository.
 var vectorsDir = flag.String("vectors", "", "folder of *.jsonl vectors to run instead of testdata")
 
-// schemaKeys tells what a vector is for: the field that only its schema has.
-var schemaKeys = map[string]string{"api": "steps", "scheduling": "objects"}
+// isOf tells what a vector is for: by the fields that only its schema has.
+func isOf(schema string, keys map[string]json.RawMessage) bool {
+	switch schema {
+	case "api":
+		return keys["steps"] != nil
+	case "scheduling":
+		return keys["objects"] != nil
+	}
+	return keys["config"] != nil && keys["steps"] == nil && keys["objects"] == nil
+}
 
-// loadFamilies returns the vectors of one schema ("api" or "scheduling") by
+// loadFamilies returns the vectors of one schema ("api", "scheduling" or "eviction") by
 // family, in file order: testdata/<sub>/*.jsonl.gz, or with -vectors DIR every
 // *.jsonl in DIR/<sub> and, by the look of its lines, in DIR itself.
 func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
@@ -41,7 +49,7 @@ func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 			if err := json.Unmarshal(line, &keys); err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			if keys[schemaKeys[sub]] == nil {
+			if !isOf(sub, keys) {
 				break // another schema: the whole file is
 			}
 			var family string

@@ -35,7 +35,7 @@ func consumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Label) {
 	tell := func(what, name string, used, asked Quantity) {
 		fmt.Fprintf(b, "%s %s was using %s, request is %s, has larger consumption of %s. ", what, name, used, asked, resource)
 	}
-	if t := p.Terms; t != nil && t.PodMemory != nil && resource == Memory && p.Stats.MemoryKnown && p.Stats.Memory > t.PodMemory.Amount {
+	if t := p.Terms; t != nil && t.PodMemory != nil && resource == Memory && p.Stats.MemoryKnown { // named even below its request
 		tell("Pod", p.Name, Bytes(p.Stats.Memory), *t.PodMemory)
 		notes = append(notes, model.Label{Key: AnnotationPod, Value: p.Name}, model.Label{Key: AnnotationPodUsage, Value: Bytes(p.Stats.Memory).String()})
 	}

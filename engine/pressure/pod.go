@@ -22,6 +22,8 @@ type Terms struct {
 	Grace  *int64 // spec.terminationGracePeriodSeconds
 	// PodMemory is the pod-level memory request; nil: it has none.
 	PodMemory *Quantity
+	// Overhead is what the sandbox takes; model.PodSpec.Requests have it in.
+	Overhead model.Requests
 	// EphemeralLimit is the sum of the limits of local storage; nil: none is set.
 	EphemeralLimit *Quantity
 	Containers     []Container // containers, then init containers
@@ -42,6 +44,22 @@ type Volume struct {
 	Local bool // it lies on nodefs: emptyDir but in memory, hostPath, configMap, ...
 	// SizeLimit of an emptyDir; nil: none.
 	SizeLimit *Quantity
+}
+
+// asked is a request as it counts here: a pod that asks for nothing is not taken to ask for
+// what its sandbox needs.
+func (p *Pod) asked(request, overhead int64) int64 {
+	if request == overhead {
+		return 0
+	}
+	return request
+}
+
+func (p *Pod) overhead() *model.Requests {
+	if p.Terms == nil {
+		return &model.Requests{}
+	}
+	return &p.Terms.Overhead
 }
 
 // CriticalPriority is the priority from which on a pod is critical:

@@ -10,6 +10,7 @@ import (
 type candidate struct {
 	pod     *Pod
 	unknown bool  // nothing is known of what it uses
+	exceeds bool  // it uses more than it asked for
 	used    int64 // of what is short
 	over    int64 // what it uses beyond what it asked for
 }
@@ -31,7 +32,7 @@ func (m *Machine) rank(s Signal, pods []Pod) []candidate {
 		return out
 	}
 	slices.SortStableFunc(out, func(a, b candidate) int {
-		return cmp.Or(first(a.unknown, b.unknown), first(a.over > 0, b.over > 0), byPriority(&a, &b), cmp.Compare(b.over, a.over))
+		return cmp.Or(first(a.unknown, b.unknown), first(a.exceeds, b.exceeds), byPriority(&a, &b), cmp.Compare(b.over, a.over))
 	})
 	return out
 }
@@ -52,22 +53,23 @@ func (m *Machine) candidate(s Signal, p *Pod) candidate {
 	if c.unknown {
 		return c
 	}
+	var asked int64
 	switch s.Resource() {
 	case Memory:
-		c.used = p.Stats.Memory
-		c.over = c.used - p.Spec.Requests.Memory
+		c.used, asked = p.Stats.Memory, p.asked(p.Spec.Requests.Memory, p.overhead().Memory)
 	case PIDs:
 		c.used = p.Stats.Processes
 	case EphemeralStorage:
-		c.used = m.stored(s, p, bytes)
-		c.over = c.used - p.Spec.Requests.Ephemeral
+		c.used, asked = m.stored(s, p, bytes), p.asked(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral)
 	case Inodes:
 		c.used = m.stored(s, p, inodes)
-		c.over = c.used
+		c.exceeds = c.used > 0 // nobody can ask for inodes
 		if !m.config.Options.RankInodes {
-			c.over -= p.Spec.Requests.Ephemeral // bytes off inodes, as upstream (features.md section 5, trap 1)
+			asked = p.asked(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral) // bytes off inodes, as upstream (features.md section 5, trap 1)
 		}
 	}
+	c.over = c.used - asked
+	c.exceeds = c.exceeds || c.over > 0
 	return c
 }
 

@@ -14,7 +14,7 @@ const annotationSource = "kubernetes.io/config.source"
 // PressureTerms is what engine/pressure reads of a pod beyond Pod.
 func PressureTerms(pod *corev1.Pod) *pressure.Terms {
 	source, given := pod.Annotations[annotationSource]
-	t := &pressure.Terms{Static: given && source != "api", Grace: pod.Spec.TerminationGracePeriodSeconds}
+	t := &pressure.Terms{Static: given && source != "api", Grace: pod.Spec.TerminationGracePeriodSeconds, Overhead: amounts(pod.Spec.Overhead)}
 	if helper.IsPodLevelRequestsSet(pod) {
 		t.PodMemory = quantity(pod.Spec.Resources.Requests, corev1.ResourceMemory)
 	}

@@ -1,0 +1,241 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// nodeStat is one key of a vector's node stats.
+type nodeStat struct {
+	Available  *int64 `json:"availableBytes"`
+	WorkingSet int64  `json:"workingSetBytes"`
+	Capacity   int64  `json:"capacityBytes"`
+	InodesFree *int64 `json:"inodesFree"`
+	Inodes     int64  `json:"inodes"`
+	Max        *int64 `json:"max"`
+	Running    int64  `json:"running"`
+}
+
+// recordedUsage is what a vector says of a pod's usage.
+type recordedUsage struct {
+	Missing    bool   `json:"missing"`
+	Memory     *int64 `json:"memory"`
+	Processes  int64  `json:"processes"`
+	Ephemeral  *int64 `json:"ephemeralStorage"`
+	Containers []struct {
+		Name   string      `json:"name"`
+		Memory *int64      `json:"memory"`
+		RootFs *recordedFs `json:"rootfs"`
+		Logs   *recordedFs `json:"logs"`
+	} `json:"containers"`
+	Volumes []struct {
+		Name string `json:"name"`
+		recordedFs
+	} `json:"volumes"`
+}
+
+type recordedFs struct {
+	UsedBytes  int64 `json:"usedBytes"`
+	InodesUsed int64 `json:"inodesUsed"`
+}
+
+// evictionReplay is a machine with the fakes around it that the recordings had.
+type evictionReplay struct {
+	v      *evictionVector
+	m      *pressure.Machine
+	in     *intake.Intake
+	active []corev1.Pod
+	layout bool // is known
+}
+
+// begun is when t is 0.
+var begun = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newEvictionReplay(v *evictionVector, thresholds []pressure.Threshold) *evictionReplay {
+	m := pressure.New(pressure.Config{Thresholds: thresholds, Transition: v.Config.Transition.Duration, MaxPodGrace: v.Config.MaxPodGrace, LocalStorage: v.Config.LocalStorage,
+		Layout: pressure.Layout{DedicatedImageFs: v.Node.ImageFs, DedicatedContainerFs: v.Node.ContainerFs}})
+	return &evictionReplay{v: v, m: m, in: intake.New(), active: slices.Clone(v.Pods)}
+}
+
+// run returns what happens in each round, as the vectors write it.
+func (r *evictionReplay) run() (out []json.RawMessage) {
+	for i := range r.v.Rounds {
+		round := map[string]any{}
+		if actions := r.round(&r.v.Rounds[i]); len(actions) > 0 {
+			round["actions"] = actions
+		}
+		var names []string
+		for k, c := range r.m.Conditions() {
+			if c.True {
+				names = append(names, pressure.ConditionType(model.Pressure(k)))
+			}
+		}
+		if slices.Sort(names); len(names) > 0 {
+			round["conditions"] = names
+		}
+		r.admit(round)
+		b, err := json.Marshal(round)
+		if err != nil {
+			b = []byte(err.Error())
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// round runs one round of the loop; nothing happens as long as the filesystems are not known.
+func (r *evictionReplay) round(round *evictionRound) []map[string]any {
+	if r.layout = r.layout || !round.LayoutError; !r.layout {
+		return nil
+	}
+	now := begun.Add(time.Duration(round.T * float64(time.Second)))
+	effects, _ := r.m.Step(now, r.observe(round, now, nil))
+	var out []map[string]any
+	for i := 0; i < len(effects); i++ {
+		switch e := effects[i].(type) {
+		case pressure.Announce:
+			out = append(out, map[string]any{"reclaim": e.Resource})
+		case pressure.Collect:
+			if e.Containers {
+				out = append(out, map[string]any{"gc": "containers"})
+			}
+			if e.Images {
+				out = append(out, map[string]any{"gc": "images"})
+			}
+			effects = append(effects, r.m.Collected(now, r.observe(round, now, round.AfterReclaim))...)
+		case pressure.Evict:
+			out = append(out, map[string]any{"kill": killed(&e)})
+			if !round.KillError {
+				r.active = slices.DeleteFunc(r.active, func(p corev1.Pod) bool { return string(p.UID) == e.Pod.UID })
+			}
+		}
+	}
+	return out
+}
+
+// killed is how the vectors write an eviction.
+func killed(e *pressure.Evict) map[string]any {
+	out := map[string]any{"pod": e.Pod.Key(), "gracePeriodSeconds": e.Grace, "phase": "Failed", "reason": pressure.ReasonEvicted, "message": e.Message}
+	if e.Condition {
+		out["conditions"] = []map[string]string{{"type": string(corev1.DisruptionTarget), "status": "True", "reason": pressure.ReasonDisruption}}
+	}
+	notes := map[string]string{}
+	for _, a := range e.Annotations {
+		if a.Value != "" {
+			notes[a.Key] = a.Value
+		}
+	}
+	if len(notes) > 0 {
+		out["eventAnnotations"] = notes
+	}
+	return out
+}
+
+// observe is what a read of the stats gives in a round, with some keys replaced.
+func (r *evictionReplay) observe(round *evictionRound, now time.Time, replaced map[string]nodeStat) *pressure.Observation {
+	o := &pressure.Observation{Unread: round.SummaryError, CheckLimits: true}
+	at := now
+	if s := round.StatsTime; s != nil {
+		if at = begun.Add(time.Duration(*s * float64(time.Second))); *s < 0 {
+			at = time.Time{}
+		}
+	}
+	stat := func(key string) nodeStat {
+		for _, from := range []map[string]nodeStat{replaced, round.Stats} {
+			if s, ok := from[key]; ok {
+				return s
+			}
+		}
+		return r.v.Stats[key]
+	}
+	put := func(s pressure.Signal, available *int64, capacity int64) {
+		if available != nil {
+			o.Signals[s] = pressure.Stat{Known: true, Available: *available, Capacity: capacity, Time: at}
+		}
+	}
+	for key, s := range map[string]pressure.Signal{"memory": pressure.MemoryAvailable, "podsMemory": pressure.AllocatableMemoryAvailable} {
+		if m := stat(key); m.Available != nil {
+			put(s, m.Available, *m.Available+m.WorkingSet)
+		}
+	}
+	for key, s := range map[string]pressure.Signal{"nodeFs": pressure.NodeFsAvailable, "imageFs": pressure.ImageFsAvailable, "containerFs": pressure.ContainerFsAvailable} {
+		f := stat(key)
+		put(s, f.Available, f.Capacity)
+		put(s+1, f.InodesFree, f.Inodes)
+	}
+	if p := stat("pids"); p.Max != nil {
+		free := *p.Max - p.Running
+		put(pressure.PIDAvailable, &free, *p.Max)
+	}
+	o.Pods = func() []pressure.Pod { return r.pods(round) }
+	return o
+}
+
+// pods are the active ones with their stats of a round.
+func (r *evictionReplay) pods(round *evictionRound) (out []pressure.Pod) {
+	for i := range r.active {
+		p := &r.active[i]
+		key := p.Namespace + "/" + p.Name
+		u, given := r.v.PodStats[key]
+		if now, replaced := round.PodStats[key]; replaced {
+			u, given = now, true
+		}
+		q := pressure.Pod{Pod: r.in.Pod(p), Terms: intake.PressureTerms(p)}
+		if given && !u.Missing {
+			q.Stats = u.stats()
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+func (u *recordedUsage) stats() *pressure.PodStats {
+	s := &pressure.PodStats{Processes: u.Processes}
+	s.Memory, s.MemoryKnown = given(u.Memory)
+	s.Ephemeral, s.EphemeralKnown = given(u.Ephemeral)
+	for _, c := range u.Containers {
+		out := pressure.ContainerStats{Name: c.Name, RootFs: c.RootFs.stats(), Logs: c.Logs.stats()}
+		out.Memory, out.MemoryKnown = given(c.Memory)
+		s.Containers = append(s.Containers, out)
+	}
+	for _, v := range u.Volumes {
+		s.Volumes = append(s.Volumes, pressure.VolumeStats{Name: v.Name, FsStats: v.recordedFs.stats()})
+	}
+	return s
+}
+
+func given(v *int64) (int64, bool) {
+	if v == nil {
+		return 0, false
+	}
+	return *v, true
+}
+
+func (f *recordedFs) stats() pressure.FsStats {
+	if f == nil {
+		return pressure.FsStats{}
+	}
+	return pressure.FsStats{Known: true, Bytes: f.UsedBytes, Inodes: f.InodesUsed}
+}
+
+// admit asks for the pods that are to be admitted after the round.
+func (r *evictionReplay) admit(round map[string]any) {
+	var names []string
+	for i := range r.v.AdmitPods {
+		p := &r.v.AdmitPods[i]
+		if ok, _, message := r.m.Admit(r.in.Pod(p), intake.PressureTerms(p)); !ok {
+			names = append(names, p.Name)
+			round["rejectMessage"] = message
+		}
+	}
+	if slices.Sort(names); len(names) > 0 {
+		round["rejected"] = names
+	}
+}

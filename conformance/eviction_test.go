@@ -1,0 +1,192 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// evictionVector is what one kubelet did, round by round; the README beside the
+// recordings describes it.
+type evictionVector struct {
+	ID     string `json:"id"`
+	Note   string `json:"note"`
+	Config struct {
+		Hard           map[string]string `json:"evictionHard"`
+		Soft           map[string]string `json:"evictionSoft"`
+		SoftGrace      map[string]string `json:"evictionSoftGracePeriod"`
+		MinimumReclaim map[string]string `json:"evictionMinimumReclaim"`
+		Transition     duration          `json:"evictionPressureTransitionPeriod"`
+		MaxPodGrace    int64             `json:"evictionMaxPodGracePeriod"`
+		Enforce        []string          `json:"enforceNodeAllocatable"`
+		LocalStorage   bool              `json:"localStorageCapacityIsolation"`
+	} `json:"config"`
+	Node struct {
+		ImageFs     bool `json:"dedicatedImageFs"`
+		ContainerFs bool `json:"dedicatedContainerFs"`
+	} `json:"node"`
+	Stats       map[string]nodeStat      `json:"stats"`
+	Pods        []corev1.Pod             `json:"pods"`
+	PodStats    map[string]recordedUsage `json:"podStats"`
+	AdmitPods   []corev1.Pod             `json:"admitPods"`
+	Rounds      []evictionRound          `json:"rounds"`
+	Expect      *evictionExpectation     `json:"expect"`
+	ExpectAnyOf []evictionExpectation    `json:"expectAnyOf"`
+}
+
+type duration struct{ time.Duration }
+
+func (d *duration) UnmarshalJSON(b []byte) (err error) {
+	d.Duration, err = time.ParseDuration(strings.Trim(string(b), `"`))
+	return err
+}
+
+type evictionRound struct {
+	T             float64                  `json:"t"`
+	Stats         map[string]nodeStat      `json:"stats"`
+	PodStats      map[string]recordedUsage `json:"podStats"`
+	AfterReclaim  map[string]nodeStat      `json:"afterReclaim"`
+	StatsTime     *float64                 `json:"statsTime"`
+	SummaryError  bool                     `json:"summaryError"`
+	LayoutError   bool                     `json:"dedicatedImageFsError"`
+	KillError     bool                     `json:"killError"`
+	ImageGC       bool                     `json:"imageGCError"`     // says nothing to the machine: what
+	ContainerGC   bool                     `json:"containerGCError"` // is free afterwards does
+}
+
+type evictionExpectation struct {
+	Rounds     []json.RawMessage `json:"rounds"`
+	Error      string            `json:"error"`
+	Thresholds []json.RawMessage `json:"thresholds"`
+	Effective  []json.RawMessage `json:"effectiveThresholds"`
+}
+
+// TestEviction compares what engine/pressure does, with all options off, with what a
+// kubelet did.
+func TestEviction(t *testing.T) {
+	families := loadFamilies(t, "eviction")
+	if len(families) == 0 {
+		none(t, "eviction")
+	}
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		t.Run(family, func(t *testing.T) { runEvictionFamily(t, family, families[family]) })
+	}
+}
+
+func runEvictionFamily(t *testing.T, family string, vectors []json.RawMessage) {
+	passed, failed, rounds := 0, 0, 0
+	for _, raw := range vectors {
+		var v evictionVector
+		decoder := json.NewDecoder(strings.NewReader(string(raw)))
+		if err := decoder.Decode(&v); err != nil {
+			t.Fatalf("%s: %v", family, err)
+		}
+		rounds += len(v.Rounds)
+		if complaints := v.differences(); len(complaints) > 0 {
+			failed++
+			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(complaints, "\n  "))
+			continue
+		}
+		passed++
+	}
+	fmt.Printf("%s: %d passed, %d failed, %d rounds\n", family, passed, failed, rounds)
+}
+
+// differences runs the vector; it returns nothing if one of the expected outcomes came.
+func (v *evictionVector) differences() []string {
+	if v.Expect != nil {
+		v.ExpectAnyOf = append(v.ExpectAnyOf, *v.Expect)
+	}
+	e := config.Eviction{Hard: v.Config.Hard, Soft: v.Config.Soft, SoftGracePeriod: v.Config.SoftGrace, MinimumReclaim: v.Config.MinimumReclaim}
+	thresholds, err := e.Thresholds(v.Config.Enforce, false)
+	var got []json.RawMessage
+	if len(v.Rounds) > 0 && err == nil {
+		got = newEvictionReplay(v, thresholds).run()
+	}
+	var all []string
+	for i := range v.ExpectAnyOf {
+		complaints := v.ExpectAnyOf[i].complaints(v, thresholds, err, got)
+		if len(complaints) == 0 {
+			return nil
+		}
+		all = append(all, complaints...)
+	}
+	return all
+}
+
+// complaints compare one expected outcome with what came.
+func (e *evictionExpectation) complaints(v *evictionVector, thresholds []pressure.Threshold, err error, rounds []json.RawMessage) (out []string) {
+	if told := fmt.Sprint(err); err == nil && e.Error != "" || err != nil && told != e.Error {
+		return []string{fmt.Sprintf("parsed with error %v, want %q", err, e.Error)}
+	}
+	if len(v.Rounds) == 0 && err == nil {
+		out = append(out, sameThresholds("thresholds", thresholds, e.Thresholds)...)
+		if e.Effective != nil {
+			effective := pressure.WithLayout(thresholds, pressure.Layout{DedicatedImageFs: v.Node.ImageFs, DedicatedContainerFs: v.Node.ContainerFs})
+			out = append(out, sameThresholds("effective thresholds", effective, e.Effective)...)
+		}
+	}
+	for i := range e.Rounds {
+		if i >= len(rounds) {
+			return append(out, "fewer rounds came than are expected")
+		}
+		if got, want := canonical(rounds[i]), canonical(e.Rounds[i]); got != want {
+			out = append(out, fmt.Sprintf("round %d (t=%v): got\n    %s\n  want\n    %s", i, v.Rounds[i].T, got, want))
+		}
+	}
+	return out
+}
+
+// canonical is JSON with sorted keys.
+func canonical(raw json.RawMessage) string {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return err.Error()
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func sameThresholds(what string, thresholds []pressure.Threshold, want []json.RawMessage) []string {
+	var got, wanted []string
+	for _, t := range thresholds {
+		m := map[string]string{"signal": t.Signal.String(), "operator": "LessThan"}
+		put := func(quantity, share string, v pressure.Value) {
+			if v.Percentage != 0 {
+				m[share] = fmt.Sprint(v.Percentage)
+			} else {
+				m[quantity] = v.Quantity.String()
+			}
+		}
+		put("quantity", "percentage", t.Value)
+		if t.MinReclaim != nil {
+			put("minReclaimQuantity", "minReclaimPercentage", *t.MinReclaim)
+		}
+		if t.Grace > 0 {
+			m["gracePeriod"] = t.Grace.String()
+		}
+		b, _ := json.Marshal(m)
+		got = append(got, string(b))
+	}
+	for _, w := range want {
+		wanted = append(wanted, canonical(w))
+	}
+	slices.Sort(got)
+	slices.Sort(wanted)
+	if !slices.Equal(got, wanted) {
+		return []string{fmt.Sprintf("%s: got\n    %s\n  want\n    %s", what, strings.Join(got, "\n    "), strings.Join(wanted, "\n    "))}
+	}
+	return nil
+}
