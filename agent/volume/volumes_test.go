@@ -1,0 +1,163 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+func TestEmptyDirKeepsItsData(t *testing.T) {
+	h := newHouse(t)
+	pod := podWith(emptyDir("disk"), volume("memory", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+		Medium: corev1.StorageMediumMemory, SizeLimit: ptr.To(resource.MustParse("1Mi"))}}))
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{FSGroup: ptr.To(int64(4711))}
+	h.prepare(pod)
+	for _, name := range []string{"disk", "memory"} {
+		dir := h.path(pod, name)
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := info.Sys().(*syscall.Stat_t); info.Mode() != os.ModeDir|os.ModeSetgid|0o777 || s.Gid != 4711 {
+			t.Errorf("%s is %v of group %d; want open to all and the group's", name, info.Mode(), s.Gid)
+		}
+		put(t, "kept", dir, "file")
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(h.path(pod, "memory"), &s); err != nil || s.Type != unix.TMPFS_MAGIC || int64(s.Blocks)*s.Bsize != 1<<20 {
+		t.Errorf("memory is a file system %#x of %d bytes (%v); want a tmpfs of 1 MiB", s.Type, int64(s.Blocks)*s.Bsize, err)
+	}
+
+	h.restart(filepath.Dir(h.root)) // the agent starts again and finds the pod
+	h.prepare(pod)
+	h.prepare(pod)
+	for _, name := range []string{"disk", "memory"} {
+		if got := content(t, h.path(pod, name), "file"); got != "kept" {
+			t.Errorf("%s holds %q after a restart", name, got)
+		}
+	}
+	points, err := mountsBelow(h.root)
+	if err != nil || len(points) != 1 {
+		t.Errorf("mounted: %v, %v; want the one tmpfs", points, err)
+	}
+}
+
+// Without its own limit a memory volume is as large as the pod's memory, or the node's.
+func TestMemorySize(t *testing.T) {
+	h := newHouse(t)
+	for name, tc := range map[string]struct {
+		limit, pod string
+		want       int64
+	}{
+		"node":   {want: 64 << 20},
+		"pod":    {pod: "32Mi", want: 32 << 20},
+		"volume": {pod: "32Mi", limit: "8Mi", want: 8 << 20},
+		"huge":   {limit: "1Ti", want: 64 << 20},
+	} {
+		pod, source := podWith(), &corev1.EmptyDirVolumeSource{}
+		if tc.pod != "" {
+			pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"memory": resource.MustParse(tc.pod)}
+		}
+		if tc.limit != "" {
+			source.SizeLimit = ptr.To(resource.MustParse(tc.limit))
+		}
+		if got := h.memorySize(pod, source); got != tc.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, tc.want)
+		}
+	}
+}
+
+func TestHostPathIsWhatThePodSays(t *testing.T) {
+	h := newHouse(t)
+	dir := t.TempDir()
+	put(t, "", dir, "file")
+	for _, tc := range []struct {
+		path string
+		kind corev1.HostPathType
+		want string // error, "" for none
+	}{
+		{"none", corev1.HostPathUnset, ""},
+		{"none", corev1.HostPathDirectory, "hostPath type check failed: " + dir + "/none is not a directory"},
+		{"file", corev1.HostPathDirectory, "hostPath type check failed: " + dir + "/file is not a directory"},
+		{"file", corev1.HostPathDirectoryOrCreate, "hostPath type check failed: " + dir + "/file is not a directory"},
+		{"file", corev1.HostPathFile, ""},
+		{"file", corev1.HostPathSocket, "hostPath type check failed: " + dir + "/file is not a socket file"},
+		{"file", corev1.HostPathCharDev, "hostPath type check failed: " + dir + "/file is not a character device"},
+		{"file", corev1.HostPathBlockDev, "hostPath type check failed: " + dir + "/file is not a block device"},
+		{"made/deep", corev1.HostPathDirectoryOrCreate, ""},
+		{"made/deep", corev1.HostPathDirectory, ""},
+		{"made/file", corev1.HostPathFileOrCreate, ""},
+		{"made/file", corev1.HostPathFile, ""},
+		{"../../../../../../../../dev/null", corev1.HostPathCharDev, ""},
+		{"file", "Pipe", `hostPath.type "Pipe": unknown; use Directory, DirectoryOrCreate, File, FileOrCreate, Socket, CharDevice or BlockDevice`},
+	} {
+		pod := podWith(volume("host", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: filepath.Join(dir, tc.path), Type: &tc.kind}}))
+		err := h.Prepare(context.Background(), pod)
+		want := tc.want
+		if want != "" {
+			want = `MountVolume.SetUp failed for volume "host" : ` + want
+		}
+		var told *Error
+		if got := errorText(err); got != want || err != nil && (!errors.As(err, &told) || told.Reason != "FailedMount") {
+			t.Errorf("%s as %q: error %q, want %q", tc.path, tc.kind, got, want)
+		}
+		if err := h.Teardown(pod.UID); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
+	h := newHouse(t)
+	pod := podWith(volume("nfs", corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}))
+	want := `MountVolume.SetUp failed for volume "nfs" : of a kind that is not supported; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected`
+	if err := h.Prepare(context.Background(), pod); errorText(err) != want {
+		t.Errorf("error %v\nwant  %s", err, want)
+	}
+	pod = podWith(volume("pages", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumHugePages}}))
+	want = `MountVolume.SetUp failed for volume "pages" : emptyDir.medium "HugePages": not supported; use "" (disk) or "Memory"`
+	if err := h.Prepare(context.Background(), pod); errorText(err) != want {
+		t.Errorf("error %v\nwant  %s", err, want)
+	}
+}
+
+// A volume that no container mounts is not made: it cannot hold the pod up.
+func TestOnlyUsedVolumesAreMade(t *testing.T) {
+	h := newHouse(t)
+	pod := podWith(emptyDir("data"))
+	pod.Spec.Volumes = append(pod.Spec.Volumes, configMapVolume("unused", "missing"))
+	h.prepare(pod)
+	pod.Spec.InitContainers = []corev1.Container{{Name: "init", VolumeMounts: []corev1.VolumeMount{{Name: "unused", MountPath: "/x"}}}}
+	want := `MountVolume.SetUp failed for volume "unused" : configmap "missing" not found`
+	if err := h.Prepare(context.Background(), pod); errorText(err) != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestUIDsAreDirectoryNames(t *testing.T) {
+	h := newHouse(t)
+	for _, uid := range []types.UID{"", ".", "..", "a/b", "../x", "/etc"} {
+		if _, err := h.dir(uid); err == nil {
+			t.Errorf("uid %q is accepted", uid)
+		}
+		if err := h.Teardown(uid); err == nil {
+			t.Errorf("uid %q is torn down", uid)
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
