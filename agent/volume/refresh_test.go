@@ -1,0 +1,242 @@
+package volume
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	k8stesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+)
+
+func (h *house) update(cm *corev1.ConfigMap) {
+	h.t.Helper()
+	if _, err := h.client.CoreV1().ConfigMaps(cm.Namespace).Update(context.Background(), cm, metav1.UpdateOptions{}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *house) gets() int {
+	n := 0
+	for _, a := range h.client.Actions() {
+		if a.GetVerb() == "get" {
+			n++
+		}
+	}
+	return n
+}
+
+func TestFilesFollowTheirSources(t *testing.T) {
+	ctx := context.Background()
+	h := newHouse(t, configMap("conf", map[string]string{"keep": "1", "drop": "1"}))
+	pod := podWith(configMapVolume("conf", "conf"), volume("down", corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+		Items: []corev1.DownwardAPIVolumeFile{{Path: "app", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['app']"}}}}}))
+	h.prepare(pod)
+	dir := h.path(pod, "conf")
+	before, err := os.Readlink(filepath.Join(dir, current))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.refresh(ctx, false)
+	if now, _ := os.Readlink(filepath.Join(dir, current)); now != before {
+		t.Error("files were written anew although nothing had changed")
+	}
+
+	h.update(configMap("conf", map[string]string{"keep": "2", "new": "2"}))
+	h.refresh(ctx, false)
+	if got, want := files(t, dir), map[string]string{"keep": "2", "new": "2"}; !maps.Equal(got, want) {
+		t.Errorf("files are %v, want %v", got, want)
+	}
+	if exists(dir, before) || exists(dir, next) {
+		t.Error("the old version is still there")
+	}
+
+	relabelled := pod.DeepCopy()
+	relabelled.Labels["app"] = "other"
+	h.Changed(relabelled)
+	<-h.wake // what Run waits for
+	reads := h.gets()
+	h.refresh(ctx, true)
+	if got := content(t, h.path(pod, "down"), "app"); got != "other" {
+		t.Errorf("the label is shown as %q", got)
+	}
+	h.Changed(relabelled) // nothing new
+	if len(h.wake) != 0 {
+		t.Error("a change of nothing wakes the loop")
+	}
+	h.refresh(ctx, true)
+	if h.gets() != reads+1 {
+		t.Errorf("%d reads for one changed pod with one configMap, want 1", h.gets()-reads)
+	}
+}
+
+// What cannot be read stays; what is there when it is made again is shown again.
+func TestFilesOutliveTheirSource(t *testing.T) {
+	ctx := context.Background()
+	h := newHouse(t, configMap("conf", map[string]string{"a": "1"}))
+	pod := podWith(configMapVolume("conf", "conf"))
+	h.prepare(pod)
+	if err := h.client.CoreV1().ConfigMaps("shop").Delete(ctx, "conf", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	h.refresh(ctx, false)
+	if got := content(t, h.path(pod, "conf"), "a"); got != "1" {
+		t.Errorf("the file holds %q", got)
+	}
+	if _, err := h.client.CoreV1().ConfigMaps("shop").Create(ctx, configMap("conf", map[string]string{"a": "2"}), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	h.refresh(ctx, false)
+	if got := content(t, h.path(pod, "conf"), "a"); got != "2" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
+// One read a round for all pods that show an object, none of what is immutable.
+func TestReadsAreShared(t *testing.T) {
+	ctx := context.Background()
+	still := configMap("still", map[string]string{"a": "1"})
+	still.Immutable = ptr.To(true)
+	h := newHouse(t, configMap("conf", nil), still)
+	for i := range 20 {
+		pod := podWith(configMapVolume("conf", "conf"), configMapVolume("still", "still"))
+		pod.UID += podUID(i)
+		h.prepare(pod)
+	}
+	before := h.gets()
+	h.refresh(ctx, false)
+	if n := h.gets() - before; n != 1 {
+		t.Errorf("%d reads for 20 pods, want 1", n)
+	}
+}
+
+func TestTokensAreRenewed(t *testing.T) {
+	ctx := context.Background()
+	h := newHouse(t)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	h.now = func() time.Time { return now }
+	token := func(name string, life int64) corev1.Volume {
+		return volume(name, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &life}}}}})
+	}
+	pod := podWith(token("hour", 3600), token("week", 7*24*3600))
+	h.prepare(pod)
+	for _, step := range []struct {
+		after      time.Duration
+		hour, week string
+	}{
+		{0, "token-1", "token-2"},
+		{47 * time.Minute, "token-1", "token-2"},
+		{48 * time.Minute, "token-3", "token-2"}, // 80 % of an hour
+		{24*time.Hour - time.Second, "token-4", "token-2"},
+		{24 * time.Hour, "token-4", "token-5"}, // no token gets older
+	} {
+		now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(step.after)
+		h.refresh(ctx, false)
+		if hour, week := content(t, h.path(pod, "hour"), "token"), content(t, h.path(pod, "week"), "token"); hour[:7] != step.hour || week[:7] != step.week {
+			t.Errorf("after %v: %s and %s, want %s and %s", step.after, hour, week, step.hour, step.week)
+		}
+	}
+	h.client.PrependReactor("create", "serviceaccounts", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewServiceUnavailable("cut off")
+	})
+	now = now.Add(time.Hour)
+	h.refresh(ctx, false)
+	if got := content(t, h.path(pod, "hour"), "token"); got[:7] != "token-4" {
+		t.Errorf("without an answer the token becomes %q", got)
+	}
+}
+
+// A reader that takes the directory of a version and reads in it never sees two versions at once.
+func TestWholeOrOld(t *testing.T) {
+	dir := t.TempDir()
+	at := func(n int) payload {
+		b := []byte(strconv.Itoa(n))
+		return payload{"a": {data: b, mode: 0o644}, "sub/b": {data: b, mode: 0o644}}
+	}
+	if err := show(dir, at(0), noGroup); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(done)
+		for n := range 300 {
+			if err := show(dir, at(n), noGroup); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for stop := false; !stop; {
+		select {
+		case <-done:
+			stop = true
+		default:
+		}
+		v, err := os.OpenRoot(filepath.Join(dir, current))
+		if err != nil {
+			t.Fatalf("there was no version: %v", err)
+		}
+		a, errA := v.ReadFile("a")
+		b, errB := v.ReadFile("sub/b")
+		_ = v.Close()
+		if errA == nil && errB == nil && string(a) != string(b) { // an error: the version was removed meanwhile
+			t.Fatalf("version %s beside %s", a, b)
+		}
+	}
+	wg.Wait()
+	entries, err := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	now, _ := os.Readlink(filepath.Join(dir, current))
+	want := []string{current, now, "a", "sub"}
+	slices.Sort(want)
+	if !slices.Equal(names, want) || err != nil {
+		t.Errorf("left are %v (%v), want %v", names, err, want)
+	}
+}
+
+// Whatever an agent that was killed left behind is put right by the next write.
+func TestShowRepairs(t *testing.T) {
+	p := payload{"a": {data: []byte("1"), mode: 0o644}}
+	for name, harm := range map[string]func(dir string) error{
+		"no link to a file":    func(dir string) error { return os.Remove(filepath.Join(dir, "a")) },
+		"half a swap":          func(dir string) error { return os.Symlink("nowhere", filepath.Join(dir, next)) },
+		"current is gone":      func(dir string) error { return os.Remove(filepath.Join(dir, current)) },
+		"version half written": func(dir string) error { return os.Mkdir(filepath.Join(dir, "..version-1"), 0o700) },
+		"version is gone": func(dir string) error {
+			now, _ := os.Readlink(filepath.Join(dir, current))
+			return os.RemoveAll(filepath.Join(dir, now))
+		},
+	} {
+		dir := t.TempDir()
+		if err := show(dir, p, noGroup); err != nil {
+			t.Fatal(err)
+		}
+		if err := harm(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := show(dir, p, noGroup); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := files(t, dir); !maps.Equal(got, map[string]string{"a": "1"}) {
+			t.Errorf("%s: files are %v", name, got)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) != 3 {
+			t.Errorf("%s: %v is left", name, entries)
+		}
+	}
+}

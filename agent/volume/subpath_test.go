@@ -1,0 +1,217 @@
+package volume
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/utils/ptr"
+)
+
+// with mounts one part of an emptyDir.
+func (h *house) with(sub string) (*corev1.Pod, []*cri.Mount, error) {
+	h.t.Helper()
+	pod := podWith(emptyDir("data"))
+	h.prepare(pod)
+	pod.Spec.Containers[0].VolumeMounts[0].SubPath = sub
+	mounts, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
+	return pod, mounts, err
+}
+
+func (h *house) volume(pod *corev1.Pod) string {
+	return filepath.Join(h.root, string(pod.UID), "volumes/kubernetes.io~empty-dir/data")
+}
+
+func TestSubPathIsMadeAndBound(t *testing.T) {
+	h := newHouse(t)
+	pod, mounts, err := h.with("a/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, "hello", mounts[0].HostPath, "file")
+	if got := content(t, h.volume(pod), "a/b/file"); got != "hello" {
+		t.Errorf("what is written to the part is %q in the volume", got)
+	}
+	if info, _ := os.Stat(filepath.Join(h.volume(pod), "a")); info.Mode().Perm() != 0o777 {
+		t.Errorf("the directory that was made has mode %v, want the volume's", info.Mode())
+	}
+	// A file is bound as a file, and so is a link that stays inside.
+	if err := os.Symlink("a/b/file", filepath.Join(h.volume(pod), "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, mounts, err = h.with("link"); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, mounts[0].HostPath); got != "hello" {
+		t.Errorf("the file is %q", got)
+	}
+}
+
+func TestSubPathNeverLeavesItsVolume(t *testing.T) {
+	h := newHouse(t)
+	outside := t.TempDir()
+	pod, _, err := h.with("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"absolute": outside, "relative": "../../../../..", "root": "/", "proc": "/proc/self/root", "loop": "loop"} {
+		if err := os.Symlink(to, filepath.Join(h.volume(pod), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const prepare = `failed to prepare subPath for volumeMount "data" of container "main": `
+	for sub, want := range map[string]string{
+		"absolute":      prepare + `subPath "absolute": leads out of the volume`,
+		"absolute/made": prepare + `subPath "absolute/made": leads out of the volume`,
+		"relative":      prepare + `subPath "relative": leads out of the volume`,
+		"root/etc":      prepare + `subPath "root/etc": leads out of the volume`,
+		"proc/etc":      prepare + `subPath "proc/etc": leads out of the volume`,
+		"loop":          prepare + `subPath "loop": leads out of the volume`,
+		"../data":       "unable to provision SubPath `../data`: must not contain '..'",
+		"a/../../x":     "unable to provision SubPath `a/../../x`: must not contain '..'",
+		"/etc":          `volumeMount "data": subPath "/etc": must be relative to the volume`,
+	} {
+		if _, mounts, err := h.with(sub); err == nil || err.Error() != want {
+			t.Errorf("subPath %q: %v, error %v\nwant %s", sub, mounts, err, want)
+		}
+	}
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Errorf("outside there is %v", left)
+	}
+	if points, _ := mountsBelow(h.root); len(points) > 0 {
+		t.Errorf("bound: %v", points)
+	}
+}
+
+// A pod that exchanges a directory for a link to the node's own, again and again, while its
+// containers start: what is bound is always inside.
+func TestSubPathRace(t *testing.T) {
+	h := newHouse(t)
+	outside := t.TempDir()
+	put(t, "", outside, "treasure")
+	pod, _, err := h.with("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, link := filepath.Join(h.volume(pod), "part"), filepath.Join(h.volume(pod), "link")
+	if err := errors.Join(os.Mkdir(inside, 0o777), os.Symlink(outside, link)); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = unix.Renameat2(unix.AT_FDCWD, inside, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE)
+			}
+		}
+	})
+	bound := 0
+	for range 200 {
+		_, mounts, err := h.with("part")
+		if err != nil {
+			if !strings.Contains(err.Error(), "leads out of the volume") && !strings.Contains(err.Error(), "resource temporarily unavailable") {
+				t.Error(err)
+			}
+			continue
+		}
+		bound++
+		if exists(mounts[0].HostPath, "treasure") {
+			t.Fatal("the container would see a directory of the node")
+		}
+	}
+	close(stop)
+	wg.Wait()
+	t.Logf("%d of 200 were bound, none outside", bound)
+}
+
+func TestSubPathExpr(t *testing.T) {
+	h := newHouse(t)
+	pod := podWith(emptyDir("data"))
+	h.prepare(pod)
+	m := &pod.Spec.Containers[0].VolumeMounts[0]
+	m.SubPathExpr = "logs/$(POD)"
+	mounts, _, err := h.Mounts(pod, &pod.Spec.Containers[0], func(s string) (string, error) { return strings.ReplaceAll(s, "$(POD)", "web-0"), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, "x", mounts[0].HostPath, "file")
+	if got := content(t, h.volume(pod), "logs/web-0/file"); got != "x" {
+		t.Errorf("the file holds %q", got)
+	}
+	for value, want := range map[string]string{
+		"":      `volumeMount "data": subPathExpr "logs/$(POD)": is empty in this container's environment`,
+		"../up": "unable to provision SubPath `../up`: must not contain '..'",
+	} {
+		_, _, err := h.Mounts(pod, &pod.Spec.Containers[0], func(string) (string, error) { return value, nil })
+		if errorText(err) != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	_, _, err = h.Mounts(pod, &pod.Spec.Containers[0], func(string) (string, error) { return "", errors.New("POD is not set") })
+	if want := `volumeMount "data": subPathExpr "logs/$(POD)": POD is not set`; errorText(err) != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// A restarted container gets its part anew; parts of a configMap are not made.
+func TestSubPathOfFilesAndAgain(t *testing.T) {
+	h := newHouse(t, configMap("conf", map[string]string{"app.ini": "a=1"}))
+	pod := podWith(configMapVolume("conf", "conf"))
+	h.prepare(pod)
+	c := &pod.Spec.Containers[0]
+	c.VolumeMounts[0].SubPath = "app.ini"
+	for range 3 {
+		mounts, _, err := h.Mounts(pod, c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := content(t, mounts[0].HostPath); got != "a=1" || !mounts[0].Readonly {
+			t.Errorf("bound is %q, read-only %v", got, mounts[0].Readonly)
+		}
+	}
+	if points, err := mountsBelow(h.root); len(points) != 1 || err != nil {
+		t.Errorf("bound are %v, %v; want one", points, err)
+	}
+	c.VolumeMounts[0].SubPath = "none.ini"
+	if _, _, err := h.Mounts(pod, c, nil); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMountsAsTheSpecSays(t *testing.T) {
+	h := newHouse(t, configMap("conf", nil))
+	pod := podWith(emptyDir("data"), configMapVolume("conf", "conf"))
+	c := &pod.Spec.Containers[0]
+	c.VolumeMounts[0].MountPath, c.VolumeMounts[0].ReadOnly = "relative", true
+	c.VolumeMounts[0].RecursiveReadOnly = ptr.To(corev1.RecursiveReadOnlyEnabled)
+	c.VolumeMounts[1].MountPropagation = ptr.To(corev1.MountPropagationHostToContainer)
+	h.prepare(pod)
+	mounts, devices, err := h.Mounts(pod, c, nil)
+	if err != nil || len(mounts) != 2 || len(devices) != 0 {
+		t.Fatal(mounts, devices, err)
+	}
+	if m := mounts[0]; m.ContainerPath != "/relative" || !m.Readonly || !m.RecursiveReadOnly || m.Propagation != cri.MountPropagation_PROPAGATION_PRIVATE {
+		t.Errorf("data is mounted as %v", m)
+	}
+	if m := mounts[1]; m.ContainerPath != "/conf" || !m.Readonly || m.RecursiveReadOnly || m.Propagation != cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER {
+		t.Errorf("conf is mounted as %v", m)
+	}
+	c.VolumeDevices = []corev1.VolumeDevice{{Name: "data", DevicePath: "/dev/x"}}
+	if _, _, err := h.Mounts(pod, c, nil); errorText(err) != `volume "data": is no block device, but stands in volumeDevices of container "main"` {
+		t.Errorf("error %v", err)
+	}
+	c.VolumeDevices, c.VolumeMounts[0].Name = nil, "other"
+	if _, _, err := h.Mounts(pod, c, nil); errorText(err) != `cannot find volume "other" to mount into container "main"` {
+		t.Errorf("error %v", err)
+	}
+}

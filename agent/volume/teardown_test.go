@@ -1,0 +1,111 @@
+package volume
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func podUID(i int) types.UID { return types.UID(fmt.Sprintf("-%d", i)) }
+
+func TestTeardownLeavesNothing(t *testing.T) {
+	h := newHouse(t, secret(), configMap("conf", map[string]string{"a": "1"}))
+	for _, restarted := range []bool{false, true} {
+		pod := podWith(emptyDir("data"), memoryDir("memory"), secretVolume("secret"), configMapVolume("conf", "conf"))
+		h.prepare(pod)
+		for i := range pod.Spec.Containers[0].VolumeMounts[:2] {
+			pod.Spec.Containers[0].VolumeMounts[i].SubPath = "part"
+		}
+		if _, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil); err != nil {
+			t.Fatal(err)
+		}
+		busy, err := os.Create(filepath.Join(h.root, string(pod.UID), "volumes/kubernetes.io~empty-dir/memory/busy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer busy.Close()
+		if restarted {
+			h.restart(filepath.Dir(h.root))
+		}
+		if uids, err := h.Pods(); err != nil || !slices.Equal(uids, []types.UID{pod.UID}) {
+			t.Errorf("pods on disk: %v, %v", uids, err)
+		}
+		for range 2 { // again is no error
+			if err := h.Teardown(pod.UID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		uids, err := h.Pods()
+		points, mountError := mountsBelow(h.root)
+		if len(uids)+len(points) != 0 || err != nil || mountError != nil {
+			t.Errorf("left are %v, %v (%v, %v)", uids, points, err, mountError)
+		}
+	}
+}
+
+// What is mounted into a volume from elsewhere, by a pod that may, is let go and not emptied:
+// neither the files there nor what is mounted further down in them.
+func TestTeardownRemovesNothingOfOthers(t *testing.T) {
+	h := newHouse(t)
+	other := t.TempDir()
+	deep := filepath.Join(other, "deep")
+	if err := os.Mkdir(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mount := func(from, to, kind string, flags uintptr) {
+		t.Helper()
+		if err := unix.Mount(from, to, kind, flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mount(other, other, "", unix.MS_BIND)
+	t.Cleanup(func() { _ = unix.Unmount(other, unix.MNT_DETACH) })
+	mount("", other, "", unix.MS_SHARED) // as / is on machines with systemd
+	mount("tmpfs", deep, "tmpfs", 0)
+	put(t, "theirs", deep, "file")
+
+	pod := podWith(emptyDir("data"))
+	h.prepare(pod)
+	in := filepath.Join(h.path(pod, "data"), "in")
+	if err := os.Mkdir(in, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mount(other, in, "", unix.MS_BIND|unix.MS_REC)
+	if err := h.Teardown(pod.UID); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, deep, "file"); got != "theirs" {
+		t.Errorf("the file holds %q", got)
+	}
+}
+
+// After Teardown nothing is written by a round that was under way.
+func TestNothingIsWrittenAfterTeardown(t *testing.T) {
+	h := newHouse(t, configMap("conf", map[string]string{"a": "1"}))
+	pod := podWith(configMapVolume("conf", "conf"))
+	h.prepare(pod)
+	p := h.prepared(pod.UID)
+	m := p.volumes["conf"]
+	if err := h.Teardown(pod.UID); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.write(&pod.Spec.Volumes[0], m, payload{"a": {data: []byte("2"), mode: 0o644}}); err != nil {
+		t.Fatal(err)
+	}
+	if exists(h.root, string(pod.UID)) {
+		t.Error("the pod's directory is back")
+	}
+}
+
+func TestMountinfoEscapes(t *testing.T) {
+	for in, want := range map[string]string{`/a`: "/a", `/a\040b`: "/a b", `/a\134b`: `/a\b`, `/a\x`: `/a\x`, `/a\0`: `/a\0`, `/\011\012`: "/\t\n"} {
+		if got := unescape(in); got != want {
+			t.Errorf("%s is read as %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package volume
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+)
+
+func memoryDir(name string) corev1.Volume {
+	return volume(name, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}})
+}
+
+func secretVolume(name string) corev1.Volume {
+	return volume(name, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keys"}})
+}
+
+func TestUsage(t *testing.T) {
+	h := newHouse(t, configMap("conf", map[string]string{"a": "1"}), secret())
+	limited := emptyDir("disk")
+	limited.EmptyDir.SizeLimit = ptr.To(resource.MustParse("1Gi"))
+	pod := podWith(limited, memoryDir("memory"), configMapVolume("conf", "conf"), secretVolume("secret"),
+		volume("host", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}))
+	h.prepare(pod)
+	before := usages(t, h, pod)
+	for _, name := range []string{"disk", "memory"} {
+		dir := h.path(pod, name)
+		put(t, string(make([]byte, 1<<20)), dir, "file")
+		if err := os.Link(filepath.Join(dir, "file"), filepath.Join(dir, "again")); err != nil { // counts once
+			t.Fatal(err)
+		}
+		if err := os.Symlink("/", filepath.Join(dir, "root")); err != nil { // is not followed
+			t.Fatal(err)
+		}
+	}
+	after := usages(t, h, pod)
+	if len(after) != 4 {
+		t.Errorf("figures of %d volumes, want all but the hostPath", len(after))
+	}
+	for name, want := range map[string]int64{"disk": 2, "memory": 3} { // a tmpfs counts names
+		bytes, inodes := after[name].Bytes-before[name].Bytes, after[name].Inodes-before[name].Inodes
+		if bytes < 1<<20 || bytes > 1<<20+64<<10 || inodes != want {
+			t.Errorf("%s grew by %d bytes and %d inodes, want 1 MiB and %d", name, bytes, inodes, want)
+		}
+	}
+	for name, want := range map[string]Usage{"disk": {Local: true, SizeLimit: 1 << 30}, "memory": {Memory: true}, "conf": {Local: true}, "secret": {Memory: true}} {
+		u := after[name]
+		if u.Local != want.Local || u.Memory != want.Memory || u.SizeLimit != want.SizeLimit || u.Claim != "" {
+			t.Errorf("%s is %+v", name, u)
+		}
+		if u.Bytes <= 0 && name != "secret" || u.Inodes <= 0 || u.Capacity < u.Available || u.Available <= 0 {
+			t.Errorf("%s has figures %+v", name, u)
+		}
+	}
+	if got, err := h.Usage("unknown"); got != nil || err != nil {
+		t.Errorf("of a pod nobody knows: %v, %v", got, err)
+	}
+}
+
+func usages(t *testing.T, h *house, pod *corev1.Pod) map[string]Usage {
+	t.Helper()
+	all, err := h.Usage(pod.UID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]Usage{}
+	for _, u := range all {
+		out[u.Name] = u
+	}
+	return out
+}
