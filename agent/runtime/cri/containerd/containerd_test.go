@@ -1,7 +1,10 @@
 package containerd_test
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,4 +52,69 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%+v: %v, want an error with %q", o, err, want)
 		}
 	}
+}
+
+// What a daemon leaves when the process that started it is killed is swept, with the
+// daemon's help or, where it has lost what it knew, without.
+func TestSweep(t *testing.T) {
+	for name, spoil := range map[string]func(containerd.Options) error{
+		"as it was left": func(containerd.Options) error { return nil },
+		"with its database lost": func(o containerd.Options) error {
+			return os.RemoveAll(filepath.Join(o.Dir, "root", "io.containerd.metadata.v1.bolt"))
+		},
+		"with its images lost": func(o containerd.Options) error {
+			return os.Rename(filepath.Join(o.Dir, "root"), filepath.Join(o.Dir, "lost"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o containerd.Options
+			r := container.Start(t, func(options *containerd.Options) { o = *options })
+			r.Workload(t)
+			r.Run(t, container.Pod{Name: "left", Args: []string{"-listen=:80", "-processes=2"}})
+			r.Stop()
+			r.Process = nil
+			if len(tracesOf(t, o)) == 0 {
+				t.Error("a stopped daemon left no process and no mount: the pod did not outlive it")
+			}
+			if err := spoil(o); err != nil {
+				t.Fatal(err)
+			}
+			if err := containerd.Sweep(context.Background(), o); err != nil {
+				t.Fatal(err)
+			}
+			if left := tracesOf(t, o); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+			for _, path := range []string{filepath.Join(o.Dir, "root"), o.State, "/sys/class/net/" + o.Bridge} {
+				if _, err := os.Stat(path); !os.IsNotExist(err) {
+					t.Errorf("%s is still there (%v)", path, err)
+				}
+			}
+		})
+	}
+}
+
+// tracesOf are processes and mounts that belong to the daemon's directories.
+func tracesOf(t *testing.T, o containerd.Options) (traces []string) {
+	t.Helper()
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range commands {
+		data, _ := os.ReadFile(path) // it may have ended
+		if bytes.Contains(data, []byte(o.State+"/")) {
+			traces = append(traces, string(bytes.ReplaceAll(data, []byte{0}, []byte(" "))))
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, o.State+"/") || strings.Contains(line, o.Dir+"/") {
+			traces = append(traces, line)
+		}
+	}
+	return traces
 }

@@ -26,7 +26,7 @@ func (p *Process) Destroy(ctx context.Context) error {
 // Sweep removes what a daemon with these options left when its process was killed. It
 // is no error if there is nothing.
 func Sweep(ctx context.Context, o Options) error {
-	if _, err := os.Stat(filepath.Join(o.Dir, "containerd.toml")); os.IsNotExist(err) {
+	if _, err := os.Stat(o.root()); os.IsNotExist(err) {
 		return remains(o)
 	}
 	// The daemon itself gives back addresses and firewall rules best.

@@ -1,0 +1,124 @@
+package cri_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/cri"
+)
+
+func TestDialNamesTheEndpoint(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	for endpoint, want := range map[string]string{
+		"unix:///nowhere/c.sock":  "no socket there",
+		"tcp://localhost:1":       "must be the absolute path of a unix socket",
+		"unix://relative/c.sock":  "must be the absolute path of a unix socket",
+		"npipe:////./pipe/cri":    "must be the absolute path of a unix socket",
+		"/nowhere/at/all/c.sock ": "no socket there",
+	} {
+		_, err := cri.Dial(ctx, endpoint)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), endpoint) {
+			t.Errorf("%q: %v, want an error with the endpoint and %q", endpoint, err, want)
+		}
+	}
+}
+
+// stub is a runtime that is not containerd and knows little.
+type stub struct {
+	criapi.UnimplementedRuntimeServiceServer
+	criapi.UnimplementedImageServiceServer
+	events []*criapi.ContainerEventResponse // nil: it has none
+	broken int                              // how many calls still fail as if it were starting
+}
+
+func (s *stub) Version(context.Context, *criapi.VersionRequest) (*criapi.VersionResponse, error) {
+	if s.broken > 0 {
+		s.broken--
+		return nil, status.Error(codes.Unavailable, "starting")
+	}
+	return &criapi.VersionResponse{RuntimeName: "stub", RuntimeApiVersion: "v1"}, nil
+}
+
+func (s *stub) GetContainerEvents(_ *criapi.GetEventsRequest, stream grpc.ServerStreamingServer[criapi.ContainerEventResponse]) error {
+	if s.events == nil {
+		return status.Error(codes.Unimplemented, "no events here")
+	}
+	for _, e := range s.events {
+		if err := stream.Send(e); err != nil {
+			return err
+		}
+	}
+	<-stream.Context().Done()
+	return nil
+}
+
+func serveStub(t *testing.T, s *stub) *cri.Client {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "bc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	server := grpc.NewServer()
+	criapi.RegisterRuntimeServiceServer(server, s)
+	criapi.RegisterImageServiceServer(server, s)
+	// The socket file appears after the client begins to look for it.
+	go func() {
+		listener, err := net.Listen("unix", socket)
+		if err == nil {
+			_ = server.Serve(listener)
+		}
+	}()
+	t.Cleanup(server.Stop)
+	client, err := cri.Dial(context.Background(), "unix://"+socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+func TestReadsAreTriedAgain(t *testing.T) {
+	c := serveStub(t, &stub{broken: 3})
+	if v, err := c.Version(context.Background()); err != nil || v.RuntimeName != "stub" {
+		t.Errorf("version %v, %v, want stub's", v, err)
+	}
+}
+
+func TestClosedClientsStopTrying(t *testing.T) {
+	c := serveStub(t, &stub{broken: 1 << 30})
+	time.AfterFunc(20*time.Millisecond, func() { c.Close() })
+	if _, err := c.Version(context.Background()); err == nil {
+		t.Error("want an error")
+	}
+}
+
+func TestEventsOfOtherRuntimes(t *testing.T) {
+	c := serveStub(t, &stub{})
+	if err := c.Events(context.Background(), nil); status.Code(err) != codes.Unimplemented {
+		t.Errorf("a runtime without events: %v, want Unimplemented", err)
+	}
+	c = serveStub(t, &stub{events: []*criapi.ContainerEventResponse{
+		{ContainerId: "a", ContainerEventType: criapi.ContainerEventType_CONTAINER_STARTED_EVENT},
+		{ContainerId: "a", ContainerEventType: criapi.ContainerEventType_CONTAINER_STOPPED_EVENT},
+	}})
+	ctx, cancel := context.WithCancel(context.Background())
+	var got []runtime.ContainerEvent
+	err := c.Events(ctx, func(e runtime.ContainerEvent) { got = append(got, e); cancel() })
+	if err == nil || len(got) != 1 || got[0] != (runtime.ContainerEvent{Container: "a"}) {
+		t.Errorf("got %v, %v, want the end of a", got, err)
+	}
+}

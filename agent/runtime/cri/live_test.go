@@ -1,0 +1,172 @@
+package cri_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// One containerd serves all tests of it: what each does is its own pod's matter.
+func TestContainerd(t *testing.T) {
+	r := container.Start(t, nil)
+	r.Workload(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	t.Run("EventsTellOfEnds", func(t *testing.T) { eventsTellOfEnds(ctx, t, r) })
+	t.Run("StopKillsAfterGrace", func(t *testing.T) { stopKillsAfterGrace(ctx, t, r) })
+	t.Run("Exec", func(t *testing.T) { exec(ctx, t, r) })
+	t.Run("Images", func(t *testing.T) { images(ctx, t, r) })
+	t.Run("WhatIsNotThere", func(t *testing.T) { whatIsNotThere(ctx, t, r) })
+	t.Run("Restart", func(t *testing.T) { restart(ctx, t, r) })
+}
+
+func eventsTellOfEnds(ctx context.Context, t *testing.T, r *container.Runtime) {
+	ctx, cancel := context.WithCancel(ctx)
+	seen, ended := make(chan runtime.ContainerEvent, 100), make(chan error, 1)
+	go func() { ended <- r.Service.Events(ctx, func(e runtime.ContainerEvent) { seen <- e }) }()
+	// There is no answer to a subscription: ends are made until one is told of.
+	var id string
+	for told := false; !told; {
+		_, id = r.Run(t, container.Pod{Name: "ends-" + time.Now().Format("150405.000000"), Args: []string{"-exit=3"}})
+		r.Exited(t, id)
+		select {
+		case e := <-seen:
+			told = true
+			if e.OOM {
+				t.Errorf("event %+v: want an end", e)
+			}
+			// What was told of has ended in the runtime's own words, too.
+			if s, err := r.Service.ContainerStatus(ctx, e.Container); err != nil || s.State != criapi.ContainerState_CONTAINER_EXITED || s.ExitCode != 3 {
+				t.Errorf("status of %s: %v, %v, want it exited with 3", e.Container, s, err)
+			}
+		case <-time.After(time.Second):
+		}
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the stream ended without a reason")
+	}
+}
+
+func stopKillsAfterGrace(ctx context.Context, t *testing.T, r *container.Runtime) {
+	sandbox, id := r.Run(t, container.Pod{Name: "deaf", Args: []string{"-deaf", "-listen=:80"}})
+	if err := r.Service.StopContainer(ctx, id, 300*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Exited(t, id); s.ExitCode != 137 {
+		t.Errorf("exit code %d, want 137", s.ExitCode)
+	}
+	// Ended and gone ones may be stopped and removed again.
+	for range 2 {
+		if err := r.Service.StopContainer(ctx, id, 0); err != nil {
+			t.Error(err)
+		}
+		if err := r.Service.StopPodSandbox(ctx, sandbox); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 2 {
+		if err := r.Service.RemoveContainer(ctx, id); err != nil {
+			t.Error(err)
+		}
+		if err := r.Service.RemovePodSandbox(ctx, sandbox); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func exec(ctx context.Context, t *testing.T, r *container.Runtime) {
+	sandbox, id := r.Run(t, container.Pod{Name: "exec", Args: []string{"-listen=:80"}})
+	got, err := r.Service.ExecSync(ctx, id, []string{"/bin/sh", "-c", "echo out; echo err >&2; exit 5"}, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got.Stdout) != "out\n" || string(got.Stderr) != "err\n" || got.ExitCode != 5 {
+		t.Errorf("got %q, %q, %d, want out, err, 5", got.Stdout, got.Stderr, got.ExitCode)
+	}
+	if _, err := r.Service.ExecSync(ctx, id, []string{"/workload", "sleep", "1h"}, time.Second); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("a command over its time: %v, want DeadlineExceeded", err)
+	}
+	url, err := r.Service.Exec(ctx, &criapi.ExecRequest{ContainerId: id, Cmd: []string{"/workload", "true"}, Stdout: true})
+	if err != nil || url == "" {
+		t.Errorf("stream of a command: %q, %v, want an URL", url, err)
+	}
+	if url, err = r.Service.PortForward(ctx, &criapi.PortForwardRequest{PodSandboxId: sandbox, Port: []int32{80}}); err != nil || url == "" {
+		t.Errorf("stream to a port: %q, %v, want an URL", url, err)
+	}
+	stats, err := r.Service.ListContainerStats(ctx, &criapi.ContainerStatsFilter{Id: id})
+	if err != nil || len(stats) != 1 || stats[0].GetMemory().GetUsageBytes().GetValue() == 0 && stats[0].GetMemory().GetWorkingSetBytes().GetValue() == 0 {
+		t.Errorf("figures: %v, %v, want memory of one container", stats, err)
+	}
+}
+
+func images(ctx context.Context, t *testing.T, r *container.Runtime) {
+	registry := container.Registry(t)
+	name, err := registry.Add("team/tool", "v1", container.Image(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry.RequireLogin("ann", "secret")
+	if _, err := r.Service.PullImage(ctx, &criapi.ImageSpec{Image: name}, nil, nil); err == nil {
+		t.Error("an image was pulled without a login")
+	}
+	id, err := r.Service.PullImage(ctx, &criapi.ImageSpec{Image: name}, &criapi.AuthConfig{Username: "ann", Password: "secret"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := r.Service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})
+	if err != nil || have == nil || have.Id != id {
+		t.Fatalf("image %s: %v, %v, want id %s", name, have, err, id)
+	}
+	// The workload's image is the same: it goes with all of its names.
+	if err := r.Service.RemoveImage(ctx, &criapi.ImageSpec{Image: id}); err != nil {
+		t.Fatal(err)
+	}
+	left, err := r.Service.ListImages(ctx)
+	if err != nil || len(left) != 1 || left[0].RepoTags[0] != "berth.dev/pause:1" {
+		t.Errorf("images left: %v, %v, want the pause image only", left, err)
+	}
+	r.Workload(t)
+}
+
+func whatIsNotThere(ctx context.Context, t *testing.T, r *container.Runtime) {
+	if i, err := r.Service.ImageStatus(ctx, &criapi.ImageSpec{Image: "berth.dev/none:1"}); i != nil || err != nil {
+		t.Errorf("image: %v, %v, want none and no error", i, err)
+	}
+	if _, err := r.Service.ContainerStatus(ctx, "none"); status.Code(err) != codes.NotFound {
+		t.Errorf("container: %v, want NotFound", err)
+	}
+	if _, err := r.Service.PodSandboxStatus(ctx, "none"); status.Code(err) != codes.NotFound {
+		t.Errorf("sandbox: %v, want NotFound", err)
+	}
+	registry := container.Registry(t)
+	if _, err := r.Service.PullImage(ctx, &criapi.ImageSpec{Image: registry.Host() + "/none:1"}, nil, nil); status.Code(err) != codes.NotFound {
+		t.Errorf("pull: %v, want NotFound", err)
+	}
+}
+
+// A killed daemon comes back, its containers ran on, and who reads meanwhile only waits.
+func restart(ctx context.Context, t *testing.T, r *container.Runtime) {
+	_, id := r.Run(t, container.Pod{Name: "lives", Args: []string{"-listen=:80"}})
+	before := r.Pid()
+	if err := r.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Service.ContainerStatus(ctx, id)
+	if err != nil || s.State != criapi.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("after the restart: %v, %v, want the container to run", s, err)
+	}
+	for r.Pid() == before {
+		time.Sleep(time.Millisecond)
+	}
+	if s, err = r.Service.ContainerStatus(ctx, id); err != nil || s.State != criapi.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("of the new daemon: %v, %v, want the container to run", s, err)
+	}
+}
