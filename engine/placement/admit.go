@@ -1,0 +1,77 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Denial is a reason why a node does not take a pod that was bound to it, in the words
+// that the pod's status has of it.
+type Denial struct {
+	Reason, Message string
+	// Resource is what the node has too little of, and Missing how much (thousandths of
+	// a core, bytes, counts); empty and 0 when it is something else.
+	Resource string
+	Missing  int64
+}
+
+// Admit asks the rules of placement that a node asks once more of a pod that was bound to
+// it, whoever bound it, in the kubelet's order: resources, NodeAffinity with the selector,
+// NodeName, NodePorts, taints that drive out. The node's pods are those of n, without this one.
+// Extended resources that the node has not at all are not counted: who put the pod there
+// knows of them what the node does not.
+func Admit(n *cluster.NodeInfo, pod *model.Pod) (out []Denial) {
+	for _, r := range shortages(n, pod) {
+		out = append(out, Denial{
+			Reason:   "OutOf" + r.Subject,
+			Message:  fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d", r.Subject, r.Want, r.Used, r.Have),
+			Resource: r.Subject, Missing: r.Want - (r.Have - r.Used),
+		})
+	}
+	predicate := func(name, why string) {
+		out = append(out, Denial{Reason: name, Message: "Predicate " + name + " failed: " + why})
+	}
+	if _, ok := selected(&pod.Spec.NodeSelector, n.Model); !ok {
+		predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+	}
+	if pod.NodeName != "" && pod.NodeName != n.Model.Name {
+		predicate("NodeName", "node(s) didn't match the requested node name")
+	}
+	for i := range pod.Spec.Ports {
+		if clash(n.Ports, &pod.Spec.Ports[i]) {
+			predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+			break
+		}
+	}
+	if !pod.Mirror && slices.ContainsFunc(n.Model.Taints, func(t model.Taint) bool { return t.Effect == model.NoExecute && !bears(pod, &t) }) {
+		predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+	}
+	return out
+}
+
+// shortages is what the node has too little of for the pod.
+func shortages(n *cluster.NodeInfo, pod *model.Pod) []decision.Reason {
+	var v decision.Verdict
+	want, have := &pod.Spec.Requests, &n.Model.Allocatable
+	short(&v, "pods", 1, int64(len(n.Pods)), n.Model.Pods)
+	short(&v, "cpu", want.MilliCPU, n.Used.MilliCPU, have.MilliCPU)
+	short(&v, "memory", want.Memory, n.Used.Memory, have.Memory)
+	short(&v, "ephemeral-storage", want.Ephemeral, n.Used.Ephemeral, have.Ephemeral)
+	for i := range want.Scalars {
+		s := &want.Scalars[i]
+		if model.Extended(s.Name) && !slices.ContainsFunc(have.Scalars, func(h model.Scalar) bool { return h.Name == s.Name }) {
+			continue
+		}
+		short(&v, s.Name, s.Amount, n.Used.Scalar(s.Name), have.Scalar(s.Name))
+	}
+	return v.Reasons
+}
+
+// bears says that the pod tolerates a taint, for however long.
+func bears(pod *model.Pod, t *model.Taint) bool {
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(tol model.Toleration) bool { return tol.Bears(t, false) })
+}
