@@ -1,20 +1,21 @@
 // Package probe asks containers how they are: exec, http, tcp and grpc probes.
 //
-//	Start(target) ─▶ startup probe ──passed──▶ readiness and liveness probes ─▶ Report(Result)
-//	Stop(pod, container) ends them
+//	Start(target) ─▶ asks: initial delay, period, timeout ─▶ thresholds ─▶ Report(Result)
+//	Stop(pod, container, probe) ends it
 //
-// It knows when to ask (initial delay, period, timeout) and when the answers
-// make a verdict (success and failure thresholds); what a verdict means for the
-// pod is engine/podlife's.
+// It knows when to ask and when the answers make a verdict. Which probe of a
+// container runs when (the startup probe before the others), and what a verdict means for
+// the pod, is engine/podlife's.
 //
 // Invariants, each held by a test:
 //
-//   - Gated: readiness and liveness are not asked before the startup probe has passed.
 //   - OnceAtATime: a probe is never asked again while an answer is awaited; ticks missed are dropped.
-//   - Reported: a verdict is reported when it changes, and the first one.
-//   - Stopped: nothing is reported for a container after Stop or a newer Start of it.
-//   - A failed liveness or startup probe asks no more until the container is started again.
-//   - An errored probe (the container could not be asked) counts as neither.
+//   - Reported: a verdict is told when it changes, and the first one.
+//   - Stopped: nothing is told of a probe after Stop or a newer Start of it.
+//   - Done: a startup probe that has passed, and one or a liveness probe that has failed, asks no more.
+//   - Unknown: a container that could not be asked counts for neither side.
 //
 // One timer serves all probes; a goroutine exists only while a probe is asked.
+// Time is a function of the arguments: probes that are taken up after a
+// restart of the agent are spread over their period by the pod's uid.
 package probe
