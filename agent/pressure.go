@@ -15,10 +15,9 @@ type Pressure interface {
 	// Admit says why the node does not take the pod now; nil: it does.
 	Admit(pod *corev1.Pod) *Refusal
 	// Conditions are those that it keeps (MemoryPressure, DiskPressure, PIDPressure, OutOfDisk),
-	// with reason, message and transition time; the agent adds the heartbeat.
+	// with reason, message and transition time; the agent adds the heartbeat, and
+	// control/nodelifecycle the taints, since a node may not touch its own.
 	Conditions() []corev1.NodeCondition
-	// Taints are those that the node is to have of it, and no others of their keys.
-	Taints() []corev1.Taint
 }
 
 // Refusal is why a node does not take a pod, as the pod's status says it.

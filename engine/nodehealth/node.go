@@ -38,6 +38,7 @@ const (
 	DiskPressure       = "DiskPressure"
 	PIDPressure        = "PIDPressure"
 	NetworkUnavailable = "NetworkUnavailable"
+	OutOfDisk          = "OutOfDisk" // of agents that keep a reserve of disk
 )
 
 // posted are the conditions that a kubelet posts, and that are unknown when it is silent.
@@ -51,6 +52,7 @@ const (
 	KeyDiskPressure       = "node.kubernetes.io/disk-pressure"
 	KeyPIDPressure        = "node.kubernetes.io/pid-pressure"
 	KeyNetworkUnavailable = "node.kubernetes.io/network-unavailable"
+	KeyOutOfDisk          = "node.kubernetes.io/out-of-disk"
 	KeyUnschedulable      = "node.kubernetes.io/unschedulable"
 )
 

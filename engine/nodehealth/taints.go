@@ -11,7 +11,7 @@ func ours(t *model.Taint) bool {
 	switch t.Key {
 	case KeyNotReady, KeyUnreachable:
 		return t.Effect == model.NoSchedule || t.Effect == model.NoExecute
-	case KeyMemoryPressure, KeyDiskPressure, KeyPIDPressure, KeyNetworkUnavailable, KeyUnschedulable:
+	case KeyMemoryPressure, KeyDiskPressure, KeyPIDPressure, KeyNetworkUnavailable, KeyOutOfDisk, KeyUnschedulable:
 		return t.Effect == model.NoSchedule
 	}
 	return false
@@ -21,7 +21,7 @@ func ours(t *model.Taint) bool {
 func repelling(n *Node) (keys []string) {
 	for _, c := range [...]struct{ kind, key string }{
 		{DiskPressure, KeyDiskPressure}, {MemoryPressure, KeyMemoryPressure},
-		{NetworkUnavailable, KeyNetworkUnavailable}, {PIDPressure, KeyPIDPressure},
+		{NetworkUnavailable, KeyNetworkUnavailable}, {PIDPressure, KeyPIDPressure}, {OutOfDisk, KeyOutOfDisk},
 	} {
 		if n.Condition(c.kind).Status == True {
 			keys = append(keys, c.key)
