@@ -86,6 +86,9 @@ func complete(n *corev1.Node, index int) (*corev1.Node, error) {
 			n.Status.Allocatable[name] = q
 		}
 	}
+	if n.Status.NodeInfo.KubeletVersion != "" { // a machine that has been looked at
+		return n, nil
+	}
 	if n.Spec.PodCIDR == "" {
 		n.Spec.PodCIDR = fmt.Sprintf("10.%d.%d.0/24", 64+(index/256)%64, index%256)
 		n.Spec.PodCIDRs = []string{n.Spec.PodCIDR}
