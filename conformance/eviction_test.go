@@ -51,16 +51,16 @@ func (d *duration) UnmarshalJSON(b []byte) (err error) {
 }
 
 type evictionRound struct {
-	T             float64                  `json:"t"`
-	Stats         map[string]nodeStat      `json:"stats"`
-	PodStats      map[string]recordedUsage `json:"podStats"`
-	AfterReclaim  map[string]nodeStat      `json:"afterReclaim"`
-	StatsTime     *float64                 `json:"statsTime"`
-	SummaryError  bool                     `json:"summaryError"`
-	LayoutError   bool                     `json:"dedicatedImageFsError"`
-	KillError     bool                     `json:"killError"`
-	ImageGC       bool                     `json:"imageGCError"`     // says nothing to the machine: what
-	ContainerGC   bool                     `json:"containerGCError"` // is free afterwards does
+	T            float64                  `json:"t"`
+	Stats        map[string]nodeStat      `json:"stats"`
+	PodStats     map[string]recordedUsage `json:"podStats"`
+	AfterReclaim map[string]nodeStat      `json:"afterReclaim"`
+	StatsTime    *float64                 `json:"statsTime"`
+	SummaryError bool                     `json:"summaryError"`
+	LayoutError  bool                     `json:"dedicatedImageFsError"`
+	KillError    bool                     `json:"killError"`
+	ImageGC      bool                     `json:"imageGCError"`     // says nothing to the machine: what
+	ContainerGC  bool                     `json:"containerGCError"` // is free afterwards does
 }
 
 type evictionExpectation struct {
@@ -107,7 +107,7 @@ func (v *evictionVector) differences() []string {
 		v.ExpectAnyOf = append(v.ExpectAnyOf, *v.Expect)
 	}
 	e := config.Eviction{Hard: v.Config.Hard, Soft: v.Config.Soft, SoftGracePeriod: v.Config.SoftGrace, MinimumReclaim: v.Config.MinimumReclaim}
-	thresholds, err := e.Thresholds(v.Config.Enforce, false)
+	thresholds, err := e.Thresholds(v.Config.Enforce)
 	var got []json.RawMessage
 	if len(v.Rounds) > 0 && err == nil {
 		got = newEvictionReplay(v, thresholds).run()

@@ -25,6 +25,7 @@ type Berth struct {
 	Taints        Taints        `json:"taints" doc:"Eviction by NoExecute taints."`
 	PodGC         PodGC         `json:"podGC" doc:"Which pods that have ended are kept."`
 	Holds         Holds         `json:"holds" doc:"Pods that their node threw out stay off it for a while."`
+	Pressure      Pressure      `json:"pressure" doc:"What a node does when memory, disk or pids run short."`
 }
 
 // Scheduler holds the options of placement.
@@ -75,7 +76,7 @@ func Default() Berth {
 			DefaultNotReadyTolerationSeconds: 300, DefaultUnreachableTolerationSeconds: 300},
 		Nodes: Nodes{StatusWriters: 16, LeaseRenewalSeconds: 10},
 
-		Budgets: defaultBudgets(), NodeLifecycle: defaultLifecycle(), PodGC: PodGC{TerminatedThreshold: 12500}, Holds: defaultHolds(),
+		Budgets: defaultBudgets(), NodeLifecycle: defaultLifecycle(), PodGC: PodGC{TerminatedThreshold: 12500}, Holds: defaultHolds(), Pressure: defaultPressure(),
 	}
 }
 

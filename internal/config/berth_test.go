@@ -71,6 +71,8 @@ func TestBadBerthFilesAreRefused(t *testing.T) {
 		"no such toleration":     {head + "apiServer: {defaultUnreachableTolerationSeconds: -5}", "apiServer.defaultUnreachableTolerationSeconds: -5: must be between 0 and 31536000"},
 		"a cap below 0":          {head + "podGC: {evictedCap: -1}", "podGC.evictedCap: -1: must be between 0 and 1000000"},
 		"a pause that shrinks":   {head + "holds: {firstSeconds: 60, mostSeconds: 10}", "holds.mostSeconds: 10: must be between 60 and 86400"},
+		"a doubtful doubt":       {head + "pressure: {confirm: sometimes}", `pressure.confirm: "sometimes": must be true or false`},
+		"an unknown doubt":       {head + "pressure: {confirmed: true}", `unknown field "pressure.confirmed"`},
 		"another version":        {strings.Replace(head, "v1alpha1", "v1", 1), "must be berth.dev/v1alpha1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package config reads the configuration files of users: upstream's kinds as
-// they are (KubeSchedulerConfiguration), and BerthConfiguration for what those
+// they are (KubeSchedulerConfiguration, KubeletConfiguration), and BerthConfiguration for what those
 // cannot say.
 //
 // All reading is strict. An unknown field, a field given twice or an impossible

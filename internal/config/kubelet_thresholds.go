@@ -22,36 +22,44 @@ type Eviction struct {
 const enforcePods = "pods"
 
 // Thresholds are the eviction thresholds, hard ones first, each kind by signal. With "pods" among
-// enforce, hard thresholds of the node's memory hold for that of all pods together, too.
-// The errors are in the kubelet's words (conformance/eviction, family parse), with the
-// field that they are about in front if that is asked for.
-func (e *Eviction) Thresholds(enforce []string, fields bool) ([]pressure.Threshold, error) {
-	in := func(field string, err error) error {
-		if err != nil && fields {
-			return fmt.Errorf("%s: %w", field, err)
-		}
-		return err
+// enforce, hard thresholds of the node's memory hold for that of all pods together, too. The
+// error is in the kubelet's words (conformance/eviction, family parse).
+func (e *Eviction) Thresholds(enforce []string) ([]pressure.Threshold, error) {
+	all, f := e.read(enforce)
+	if f != nil {
+		return nil, f.err
 	}
-	hard, err := statements(e.Hard)
-	if err != nil {
-		return nil, in("evictionHard", err)
+	return all, nil
+}
+
+// signalFault is what is wrong with an entry of one of Eviction's fields.
+type signalFault struct {
+	field, signal, value string
+	err                  error
+}
+
+func (e *Eviction) read(enforce []string) ([]pressure.Threshold, *signalFault) {
+	hard, f := statements("evictionHard", e.Hard)
+	if f != nil {
+		return nil, f
 	}
-	soft, err := statements(e.Soft)
-	if err != nil {
-		return nil, in("evictionSoft", err)
+	soft, f := statements("evictionSoft", e.Soft)
+	if f != nil {
+		return nil, f
 	}
-	graces, err := gracePeriods(e.SoftGracePeriod)
-	if err != nil {
-		return nil, in("evictionSoftGracePeriod", err)
+	graces, f := bySignal("evictionSoftGracePeriod", e.SoftGracePeriod, gracePeriod)
+	if f != nil {
+		return nil, f
 	}
-	reclaims, err := minimumReclaims(e.MinimumReclaim)
-	if err != nil {
-		return nil, in("evictionMinimumReclaim", err)
+	reclaims, f := bySignal("evictionMinimumReclaim", e.MinimumReclaim, minimumReclaim)
+	if f != nil {
+		return nil, f
 	}
 	for i := range soft {
 		grace, given := graces[soft[i].Signal]
 		if !given {
-			return nil, in("evictionSoft", fmt.Errorf("grace period must be specified for the soft eviction threshold %s", soft[i].Signal))
+			name := soft[i].Signal.String()
+			return nil, &signalFault{"evictionSoft", name, e.Soft[name], fmt.Errorf("grace period must be specified for the soft eviction threshold %s", name)}
 		}
 		soft[i].Grace = grace
 	}
@@ -72,57 +80,64 @@ func (e *Eviction) Thresholds(enforce []string, fields bool) ([]pressure.Thresho
 	return all, nil
 }
 
-// statements are thresholds by signal, without grace periods.
-func statements(of map[string]string) (out []pressure.Threshold, err error) {
+// bySignal reads the entries of a field.
+func bySignal[V any](field string, of map[string]string, read func(pressure.Signal, string) (V, error)) (map[pressure.Signal]V, *signalFault) {
+	out := map[pressure.Signal]V{}
 	for _, name := range sortedKeys(of) {
-		s, err := signal(name)
-		if err != nil {
-			return nil, err
+		s, known := pressure.ParseSignal(name)
+		if !known {
+			return nil, &signalFault{field, name, of[name], fmt.Errorf("unsupported eviction signal %s", name)}
 		}
-		v, given, err := threshold(s, of[name])
+		v, err := read(s, of[name])
 		if err != nil {
-			return nil, err
+			return nil, &signalFault{field, name, of[name], err}
 		}
-		if given {
-			out = append(out, pressure.Threshold{Signal: s, Value: v})
+		out[s] = v
+	}
+	return out, nil
+}
+
+// statements are thresholds by signal, without grace periods.
+func statements(field string, of map[string]string) (out []pressure.Threshold, f *signalFault) {
+	values, f := bySignal(field, of, threshold)
+	if f != nil {
+		return nil, f
+	}
+	for s := range pressure.NumSignals {
+		if v := values[s]; v != nil {
+			out = append(out, pressure.Threshold{Signal: s, Value: *v})
 		}
 	}
 	return out, nil
 }
 
-func signal(name string) (pressure.Signal, error) {
-	s, ok := pressure.ParseSignal(name)
-	if !ok {
-		return 0, fmt.Errorf("unsupported eviction signal %s", name)
-	}
-	return s, nil
-}
-
-// threshold reads a quantity or a percentage; 0% and 100% switch the threshold off.
-func threshold(s pressure.Signal, text string) (v pressure.Value, given bool, err error) {
+// threshold reads a quantity or a percentage; nil: 0% and 100% switch the threshold off.
+func threshold(s pressure.Signal, text string) (*pressure.Value, error) {
 	if text == "0%" || text == "100%" {
-		return v, false, nil
+		return nil, nil
 	}
 	if strings.HasSuffix(text, "%") {
 		share, err := percentage(text)
 		switch {
 		case err != nil:
-			return v, false, err
+			return nil, err
 		case share < 0:
-			return v, false, fmt.Errorf("eviction percentage threshold %s must be >= 0%%: %s", s, text)
+			return nil, fmt.Errorf("eviction percentage threshold %s must be >= 0%%: %s", s, text)
 		case !(share <= 1):
-			return v, false, fmt.Errorf("eviction percentage threshold %s must be <= 100%%: %s", s, text)
+			return nil, fmt.Errorf("eviction percentage threshold %s must be <= 100%%: %s", s, text)
+		case share == 0:
+			return nil, nil
 		}
-		return pressure.Value{Percentage: share}, share > 0, nil
+		return &pressure.Value{Percentage: share}, nil
 	}
 	q, err := resource.ParseQuantity(text)
 	switch {
 	case err != nil:
-		return v, false, err
+		return nil, err
 	case q.Sign() <= 0:
-		return v, false, fmt.Errorf("eviction threshold %s must be positive: %s", s, text)
+		return nil, fmt.Errorf("eviction threshold %s must be positive: %s", s, text)
 	}
-	return pressure.Value{Quantity: intake.PressureQuantity(q)}, true, nil
+	return &pressure.Value{Quantity: intake.PressureQuantity(q)}, nil
 }
 
 // percentage is the fraction that a percentage stands for, in 32 bits as upstream.
@@ -134,53 +149,29 @@ func percentage(text string) (float32, error) {
 	return float32(v) / 100, nil
 }
 
-func gracePeriods(of map[string]string) (map[pressure.Signal]time.Duration, error) {
-	out := map[pressure.Signal]time.Duration{}
-	for _, name := range sortedKeys(of) {
-		s, err := signal(name)
-		if err != nil {
-			return nil, err
-		}
-		d, err := time.ParseDuration(of[name])
-		if err != nil {
-			return nil, err
-		}
-		if d < 0 {
-			return nil, fmt.Errorf("invalid eviction grace period specified: %s, must be a positive value", of[name])
-		}
-		out[s] = d
+func gracePeriod(_ pressure.Signal, text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("invalid eviction grace period specified: %s, must be a positive value", text)
 	}
-	return out, nil
+	return d, err
 }
 
-func minimumReclaims(of map[string]string) (map[pressure.Signal]pressure.Value, error) {
-	out := map[pressure.Signal]pressure.Value{}
-	for _, name := range sortedKeys(of) {
-		s, err := signal(name)
-		if err != nil {
-			return nil, err
+func minimumReclaim(s pressure.Signal, text string) (v pressure.Value, err error) {
+	if strings.HasSuffix(text, "%") {
+		v.Percentage, err = percentage(text)
+		switch {
+		case err != nil:
+		case !(v.Percentage > 0):
+			err = fmt.Errorf("eviction percentage minimum reclaim %s must be positive: %s", s, text)
+		case v.Percentage > 1:
+			err = fmt.Errorf("eviction percentage minimum reclaim %s must be <= 100%%: %s", s, text)
 		}
-		if strings.HasSuffix(of[name], "%") {
-			share, err := percentage(of[name])
-			switch {
-			case err != nil:
-				return nil, err
-			case !(share > 0):
-				return nil, fmt.Errorf("eviction percentage minimum reclaim %s must be positive: %s", s, of[name])
-			case share > 1:
-				return nil, fmt.Errorf("eviction percentage minimum reclaim %s must be <= 100%%: %s", s, of[name])
-			}
-			out[s] = pressure.Value{Percentage: share}
-			continue
-		}
-		q, err := resource.ParseQuantity(of[name])
-		if err != nil {
-			return nil, err
-		}
-		if q.Sign() < 0 {
-			return nil, fmt.Errorf("negative eviction minimum reclaim specified for %s", s)
-		}
-		out[s] = pressure.Value{Quantity: intake.PressureQuantity(q)}
+		return v, err
 	}
-	return out, nil
+	q, err := resource.ParseQuantity(text)
+	if err == nil && q.Sign() < 0 {
+		err = fmt.Errorf("negative eviction minimum reclaim specified for %s", s)
+	}
+	return pressure.Value{Quantity: intake.PressureQuantity(q)}, err
 }

@@ -72,6 +72,9 @@ func (f *faults) prune(path string, v any, t reflect.Type) (any, bool) {
 		_, err := base64.StdEncoding.DecodeString(s)
 		return f.scalar(path, v, ok && err == nil, "base64")
 	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return f.pruneSpecial(path, v, t)
+	}
 	switch t.Kind() {
 	case reflect.Struct:
 		return f.pruneObject(path, v, t)
@@ -91,6 +94,15 @@ func (f *faults) prune(path string, v any, t reflect.Type) (any, bool) {
 	n, ok := v.(int64)
 	return f.scalar(path, v, ok && (t.Kind() != reflect.Int32 || n == int64(int32(n))),
 		fmt.Sprintf("a whole number of at most %d", map[bool]int64{true: math.MaxInt32, false: math.MaxInt64}[t.Kind() == reflect.Int32]))
+}
+
+// pruneSpecial is prune of a type that reads itself.
+func (f *faults) pruneSpecial(path string, v any, t reflect.Type) (any, bool) {
+	js, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(js, reflect.New(t).Interface())
+	}
+	return f.scalar(path, v, err == nil, fmt.Sprintf("a %s (%v)", t.Name(), err))
 }
 
 // scalar passes a value on, or says what it must be.

@@ -1,0 +1,140 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/pressure"
+)
+
+const kubeletHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+func readKubelet(t *testing.T, text string) (Kubelet, error) {
+	t.Helper()
+	return ReadKubelet(berthFile(t, kubeletHead+text)[0])
+}
+
+func signals(k Kubelet) (out []string) {
+	for _, t := range k.Pressure.Thresholds {
+		out = append(out, t.Signal.String())
+	}
+	return out
+}
+
+func TestDefaultKubelet(t *testing.T) {
+	k := DefaultKubelet()
+	want := []string{"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "allocatableMemory.available"}
+	if got := signals(k); !slices.Equal(got, want) {
+		t.Errorf("thresholds for %v, want %v", got, want)
+	}
+	if k.Pressure.Transition != 5*time.Minute || !k.Pressure.LocalStorage || k.MaxPods != 110 || k.Images.HighPercent != 85 || k.PodPidsLimit != -1 || !k.SerializeImagePulls {
+		t.Errorf("defaults %+v", k)
+	}
+	if k.Warnings != nil {
+		t.Errorf("warnings %q without a file", k.Warnings)
+	}
+}
+
+func TestKubeletThresholdsReplaceDefaultsUnlessMerged(t *testing.T) {
+	k, err := readKubelet(t, `evictionHard: {memory.available: 1Gi}`)
+	if err != nil || len(k.Pressure.Thresholds) != 2 {
+		t.Errorf("%v, thresholds for %v", err, signals(k))
+	}
+	if !strings.Contains(strings.Join(k.Warnings, "\n"), "evictionHard: without imagefs.available") {
+		t.Errorf("warnings %q say nothing of the defaults that are off", k.Warnings)
+	}
+	k, err = readKubelet(t, "evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true")
+	if err != nil || len(k.Pressure.Thresholds) != 6 || k.Warnings != nil {
+		t.Errorf("merged: %v, thresholds for %v, warnings %q", err, signals(k), k.Warnings)
+	}
+	if v := k.Pressure.Thresholds[0].Value.Quantity; v != pressure.Bytes(1<<30) {
+		t.Errorf("merged: memory %v", v)
+	}
+}
+
+func TestKubeletFieldsThatCount(t *testing.T) {
+	k, err := readKubelet(t, `
+kubeReserved: {cpu: 200m, memory: 1Gi, pid: "100"}
+podPidsLimit: 4096
+shutdownGracePeriodByPodPriority: [{priority: 2000000000, shutdownGracePeriodSeconds: 10}, {priority: 0, shutdownGracePeriodSeconds: 30}]
+registerWithTaints: [{key: a, value: b, effect: NoSchedule}]
+imageMaximumGCAge: 48h
+containerLogMaxSize: 5Mi
+enforceNodeAllocatable: [none]
+evictionPressureTransitionPeriod: 0s
+maxParallelImagePulls: 4
+authentication: {anonymous: {enabled: false}}
+logging: {verbosity: 3, flushFrequency: 5s}
+memorySwap: {swapBehavior: NoSwap}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.KubeReserved.Memory().String() != "1Gi" || k.PodPidsLimit != 4096 || k.RegisterWithTaints[0].Key != "a" || k.Logs.MaxSize != 5<<20 ||
+		k.Images.MaximumAge != 48*time.Hour || k.SerializeImagePulls || k.Pressure.Transition != 5*time.Minute {
+		t.Errorf("read %+v", k)
+	}
+	want := []ShutdownPriority{{0, 30 * time.Second}, {2000000000, 10 * time.Second}}
+	if !reflect.DeepEqual(k.Shutdown.ByPriority, want) {
+		t.Errorf("shutdown %+v, want %+v", k.Shutdown.ByPriority, want)
+	}
+	if slices.Contains(signals(k), "allocatableMemory.available") {
+		t.Error("a threshold for allocatable memory that is not enforced")
+	}
+	if len(k.Warnings) != 1 || !strings.HasSuffix(k.Warnings[0], "c.yaml: no effect here: authentication, logging, memorySwap") {
+		t.Errorf("warnings %q", k.Warnings)
+	}
+}
+
+func TestBadKubeletFilesAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"evictionHard: {memory.available: \"-1\"}":                         `evictionHard.memory.available: "-1": eviction threshold memory.available must be positive: -1`,
+		"evictionHard: {memory.available: 1Gb}":                            `evictionHard.memory.available: "1Gb": quantities must match`,
+		"evictionHard: {memory.available: 101%}":                           "must be <= 100%: 101%",
+		"evictionHard: {memory.available: -5%}":                            "must be >= 0%: -5%",
+		"evictionHard: {memory.available: NaN%}":                           "must be <= 100%: NaN%",
+		"evictionHard: {memory.available: many%}":                          `evictionHard.memory.available: "many%"`,
+		"evictionHard: {memory.avaliable: 1Gi}":                            "unsupported eviction signal memory.avaliable; did you mean memory.available?",
+		"evictionHard: {memory.available: 5}":                              "evictionHard.memory.available: 5: must be a string",
+		"evictionSoft: {memory.available: 1Gi}":                            "evictionSoft.memory.available: \"1Gi\": grace period must be specified",
+		"evictionSoftGracePeriod: {memory.available: \"10\"}":              "missing unit in duration",
+		"evictionSoftGracePeriod: {memory.available: -1s}":                 "invalid eviction grace period specified: -1s",
+		"evictionMinimumReclaim: {memory.available: 0%}":                   "eviction percentage minimum reclaim memory.available must be positive",
+		"evictionMinimumReclaim: {memory.available: -1Mi}":                 "negative eviction minimum reclaim specified for memory.available",
+		"evictionMinimumReclaim: {memory.available: 200%}":                 "must be <= 100%",
+		"evictionPressureTransitionPeriod: -1m":                            "evictionPressureTransitionPeriod: -1m0s: must be 0 or more",
+		"evictionPressureTransitionPeriod: soon":                           `evictionPressureTransitionPeriod: "soon": must be a duration`,
+		"evictionhard: {}":                                                 "evictionhard: unknown field; did you mean evictionHard?",
+		"kubeReserved: {cpus: 1}":                                          "kubeReserved.cpus",
+		"kubeReserved: {cpu: \"-1\"}":                                      "kubeReserved.cpu: -1: must be 0 or more",
+		"systemReserved: {memory: much}":                                   `systemReserved.memory: "much": must be a quantity`,
+		"imageGCHighThresholdPercent: 101":                                 "imageGCHighThresholdPercent: 101: must be between 0 and 100",
+		"imageGCLowThresholdPercent: 85":                                   "imageGCLowThresholdPercent: 85: must be below imageGCHighThresholdPercent, 85",
+		"imageMaximumGCAge: 1m":                                            "imageMaximumGCAge: 1m0s: must be 0, or above imageMinimumGCAge, 2m0s",
+		"maxPods: -1":                                                      "maxPods: -1: must be at least 0",
+		"maxPods: many":                                                    `maxPods: "many": must be a whole number`,
+		"podPidsLimit: 0":                                                  "podPidsLimit: 0: must be above 0",
+		"containerLogMaxSize: 0":                                           "containerLogMaxSize: 0: must be a string",
+		"containerLogMaxSize: -5Mi":                                        `containerLogMaxSize: "-5Mi": must be a quantity above 0`,
+		"containerLogMaxFiles: 1":                                          "containerLogMaxFiles: 1: must be at least 2",
+		"shutdownGracePeriod: 500ms":                                       "shutdownGracePeriod: 500ms: must be 0, or 1s or more",
+		"shutdownGracePeriod: 5s\nshutdownGracePeriodCriticalPods: 6s":     "shutdownGracePeriodCriticalPods: 6s: must be at most shutdownGracePeriod, 5s",
+		"shutdownGracePeriodByPodPriority: [{priority: 1}, {priority: 1}]": "shutdownGracePeriodByPodPriority[1].priority: 1: must be given once",
+		"enforceNodeAllocatable: [pods, none]":                             "enforceNodeAllocatable[1]: none: must stand alone",
+		"enforceNodeAllocatable: [pod]":                                    `enforceNodeAllocatable[0]: "pod": did you mean pods?`,
+		"maxParallelImagePulls: 0":                                         "maxParallelImagePulls: 0: must be 1 or more",
+		"evictionHard: {memory.available: \"0\"}\nmaxPods: -1":             "maxPods: -1",
+		"registerWithTaints: [{key: a, timeAdded: yesterday}]":             "registerWithTaints[0].timeAdded",
+		"crashLoopBackOff: {maxContainerRestartPeriod: 10m}":               "crashLoopBackOff.maxContainerRestartPeriod: 10m0s: must be between 1s and 5m0s",
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, err := readKubelet(t, text)
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "c.yaml") {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		})
+	}
+}
