@@ -1,0 +1,145 @@
+package pods
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+// Annotations of containers, as the kubelet writes them.
+const (
+	restartsNote = "io.kubernetes.container.restartCount"
+	pathNote     = "io.kubernetes.container.terminationMessagePath"
+	policyNote   = "io.kubernetes.container.terminationMessagePolicy"
+	graceNote    = "io.kubernetes.pod.terminationGracePeriod"
+)
+
+// config is what a container is made with. Errors are those of a container that waits with CreateContainerConfigError.
+func (p *pod) config(ctx context.Context, c *run, spec *corev1.Container, ref string) (*cri.ContainerConfig, error) {
+	r, pod := p.runner, p.located()
+	env, err := r.environ(ctx, pod, spec)
+	if err != nil {
+		return nil, err
+	}
+	image, err := r.opts.Service.ImageStatus(ctx, &cri.ImageSpec{Image: ref})
+	if err != nil {
+		return nil, err
+	}
+	if err := nonRoot(pod, spec, image); err != nil {
+		return nil, err
+	}
+	mounts, devices, err := r.opts.Volumes.Mounts(pod, spec, func(s string) (string, error) { return expand(s, env.lookup), nil })
+	if err != nil {
+		return nil, err
+	}
+	own, err := p.ownMounts(c, spec, mounts)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(LogDir(r.opts.Logs, pod), spec.Name), 0o755); err != nil {
+		return nil, err
+	}
+	labels := r.labels(pod)
+	labels[containerLabel] = spec.Name
+	config := &cri.ContainerConfig{
+		Metadata:    &cri.ContainerMetadata{Name: spec.Name, Attempt: c.attempt},
+		Image:       &cri.ImageSpec{Image: ref, UserSpecifiedImage: spec.Image},
+		Command:     expandAll(spec.Command, env.lookup),
+		Args:        expandAll(spec.Args, env.lookup),
+		WorkingDir:  spec.WorkingDir,
+		Envs:        env.list(),
+		Mounts:      append(mounts, own...),
+		Devices:     devices,
+		Labels:      labels,
+		Annotations: notes(pod, spec, c.attempt),
+		LogPath:     logPath(spec.Name, c.attempt),
+		Stdin:       spec.Stdin, StdinOnce: spec.StdinOnce, Tty: spec.TTY,
+		Linux: &cri.LinuxContainerConfig{Resources: r.resources(pod, spec), SecurityContext: r.security(pod, spec)},
+	}
+	// Both namings are in use: command replaces the image's entrypoint, and its arguments with it.
+	if l := spec.Lifecycle; l != nil && l.StopSignal != nil {
+		config.StopSignal = cri.Signal(cri.Signal_value[strings.ReplaceAll(string(*l.StopSignal), "+", "PLUS")])
+	}
+	return config, nil
+}
+
+func notes(pod *corev1.Pod, spec *corev1.Container, attempt uint32) map[string]string {
+	n := map[string]string{restartsNote: strconv.FormatUint(uint64(attempt), 10), pathNote: spec.TerminationMessagePath, policyNote: string(spec.TerminationMessagePolicy)}
+	if g := pod.Spec.TerminationGracePeriodSeconds; g != nil {
+		n[graceNote] = strconv.FormatInt(*g, 10)
+	}
+	return n
+}
+
+// ownMounts are those that do not come from volumes: /etc/hosts and the file for the last words.
+func (p *pod) ownMounts(c *run, spec *corev1.Container, volumes []*cri.Mount) (out []*cri.Mount, err error) {
+	const hosts = "/etc/hosts"
+	if !mounted(volumes, hosts) {
+		if err := p.writeHosts(); err != nil {
+			return nil, err
+		}
+		out = append(out, &cri.Mount{ContainerPath: hosts, HostPath: p.hostsFile()})
+	}
+	if at := spec.TerminationMessagePath; at != "" && !mounted(volumes, at) {
+		file := p.messageFile(c)
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(file, nil, 0o666); err != nil {
+			return nil, err
+		}
+		if err := os.Chmod(file, 0o666); err != nil { // whatever the mask: the container's user writes it
+			return nil, err
+		}
+		out = append(out, &cri.Mount{ContainerPath: at, HostPath: file})
+	}
+	return out, nil
+}
+
+func mounted(mounts []*cri.Mount, at string) bool {
+	for _, m := range mounts {
+		if m.ContainerPath == at {
+			return true
+		}
+	}
+	return false
+}
+
+// located is the pod with its addresses in its status, for what is read of them.
+func (p *pod) located() *corev1.Pod {
+	p.mu.Lock()
+	pod, ips := p.object.DeepCopy(), p.box.addresses
+	p.mu.Unlock()
+	for _, a := range p.runner.opts.Node().Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			pod.Status.HostIP, pod.Status.HostIPs = a.Address, []corev1.HostIP{{IP: a.Address}}
+			break
+		}
+	}
+	if pod.Spec.HostNetwork && pod.Status.HostIP != "" {
+		ips = []string{pod.Status.HostIP}
+	}
+	if len(ips) > 0 {
+		pod.Status.PodIP, pod.Status.PodIPs = ips[0], nil
+		for _, ip := range ips {
+			pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: ip})
+		}
+	}
+	return pod
+}
+
+// info is what is told of a container that the runtime has.
+func (r *Runner) info(name string, status *cri.ContainerStatus) *runtime.ContainerInfo {
+	i := &runtime.ContainerInfo{Name: name, ID: r.containerID(status.GetId()), Image: status.GetImage().GetImage(), ImageID: status.GetImageRef()}
+	if i.ImageID == "" {
+		i.ImageID = status.GetImageId()
+	}
+	return i
+}

@@ -1,0 +1,168 @@
+package pods
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Limits of resolv.conf.
+const (
+	maxServers  = 3
+	maxSearches = 32
+	maxName     = 63 // of a host
+)
+
+// hostname is the pod's own name for its host; empty with the node's network, which brings the node's.
+func hostname(pod *corev1.Pod, domain string) string {
+	if pod.Spec.HostnameOverride != nil {
+		return *pod.Spec.HostnameOverride
+	}
+	if pod.Spec.HostNetwork {
+		return ""
+	}
+	name := pod.Spec.Hostname
+	if name == "" {
+		name = strings.TrimRight(pod.Name[:min(len(pod.Name), maxName)], "-.")
+	}
+	if fqdn := fullName(pod, name, domain); fqdn != "" && pod.Spec.SetHostnameAsFQDN != nil && *pod.Spec.SetHostnameAsFQDN {
+		return fqdn
+	}
+	return name
+}
+
+// fullName is the pod's name in the cluster's DNS; empty without a subdomain.
+func fullName(pod *corev1.Pod, host, domain string) string {
+	if pod.Spec.Subdomain == "" || domain == "" {
+		return ""
+	}
+	return strings.Join([]string{host, pod.Spec.Subdomain, pod.Namespace, "svc", domain}, ".")
+}
+
+// dns is what the pod's resolv.conf says.
+func (r *Runner) dns(pod *corev1.Pod) *cri.DNSConfig {
+	policy := pod.Spec.DNSPolicy
+	if policy == corev1.DNSClusterFirst && pod.Spec.HostNetwork || policy == "" {
+		policy = corev1.DNSDefault
+	}
+	if policy == corev1.DNSClusterFirstWithHostNet {
+		policy = corev1.DNSClusterFirst
+	}
+	if policy == corev1.DNSClusterFirst && len(r.opts.DNS.Servers) == 0 {
+		policy = corev1.DNSDefault
+		r.event(pod, "", corev1.EventTypeWarning, "MissingClusterDNS",
+			fmt.Sprintf("pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.", key(pod), pod.Spec.DNSPolicy, "Default"))
+	}
+	out := &cri.DNSConfig{}
+	if policy != corev1.DNSNone {
+		out = readResolvConf(r.opts.DNS.ResolvConf)
+	}
+	if domain := r.opts.DNS.Domain; policy == corev1.DNSClusterFirst {
+		out.Servers, out.Options = slices.Clone(r.opts.DNS.Servers), []string{"ndots:5"}
+		if domain != "" {
+			out.Searches = append([]string{pod.Namespace + ".svc." + domain, "svc." + domain, domain}, out.Searches...)
+		}
+	}
+	if more := pod.Spec.DNSConfig; more != nil {
+		out.Servers = unique(append(out.Servers, more.Nameservers...))
+		out.Searches = unique(append(out.Searches, more.Searches...))
+		out.Options = options(out.Options, more.Options)
+	}
+	out.Servers = out.Servers[:min(len(out.Servers), maxServers)]
+	out.Searches = out.Searches[:min(len(out.Searches), maxSearches)]
+	return out
+}
+
+// options are those of the base with the pod's own, which replace others of the same name.
+func options(base []string, own []corev1.PodDNSConfigOption) []string {
+	for _, o := range own {
+		base = slices.DeleteFunc(base, func(b string) bool {
+			name, _, _ := strings.Cut(b, ":")
+			return name == o.Name
+		})
+		word := o.Name
+		if o.Value != nil && *o.Value != "" {
+			word += ":" + *o.Value
+		}
+		base = append(base, word)
+	}
+	return base
+}
+
+func unique(all []string) (out []string) {
+	for _, s := range all {
+		if s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// readResolvConf is what a resolv.conf says; one that cannot be read says nothing.
+func readResolvConf(path string) *cri.DNSConfig {
+	out := &cri.DNSConfig{}
+	f, err := os.Open(path)
+	if err != nil {
+		return out
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		if len(words) < 2 {
+			continue
+		}
+		switch words[0] {
+		case "nameserver":
+			out.Servers = append(out.Servers, words[1])
+		case "search":
+			out.Searches = words[1:]
+		case "options":
+			out.Options = words[1:]
+		}
+	}
+	return out
+}
+
+// hostsFile is where the pod's /etc/hosts is.
+func (p *pod) hostsFile() string { return filepath.Join(p.runner.dir(p.seen().UID), "etc-hosts") }
+
+// writeHosts writes the pod's /etc/hosts, with what addresses are known of it.
+func (p *pod) writeHosts() error {
+	pod := p.seen()
+	p.mu.Lock()
+	ips := p.box.addresses
+	p.mu.Unlock()
+	var b strings.Builder
+	if pod.Spec.HostNetwork {
+		b.WriteString("# Kubernetes-managed hosts file (host network).\n")
+		own, err := os.ReadFile("/etc/hosts")
+		if err != nil {
+			return err
+		}
+		b.Write(own)
+	} else {
+		b.WriteString("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n" +
+			"fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n")
+		name := hostname(pod, "")
+		for _, ip := range ips {
+			if full := fullName(pod, name, p.runner.opts.DNS.Domain); full != "" {
+				fmt.Fprintf(&b, "%s\t%s\t%s\n", ip, full, name)
+			} else {
+				fmt.Fprintf(&b, "%s\t%s\n", ip, name)
+			}
+		}
+	}
+	if len(pod.Spec.HostAliases) > 0 {
+		b.WriteString("\n# Entries added by HostAliases.\n")
+		for _, a := range pod.Spec.HostAliases {
+			fmt.Fprintf(&b, "%s\t%s\n", a.IP, strings.Join(a.Hostnames, "\t"))
+		}
+	}
+	return os.WriteFile(p.hostsFile(), []byte(b.String()), 0o644)
+}

@@ -1,0 +1,195 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/downward"
+)
+
+// environment is what a container finds in its environment: services, then what is taken
+// whole from configMaps and secrets, then its own variables, each winning over those before.
+type environment struct {
+	runner    *Runner
+	pod       *corev1.Pod // with its addresses
+	container *corev1.Container
+	services  map[string]string
+	values    map[string]string
+	// sources are configMaps and secrets by kind and name, read once.
+	sources map[string]map[string]string
+}
+
+// environ makes a container's environment; pod has its addresses in its status.
+func (r *Runner) environ(ctx context.Context, pod *corev1.Pod, c *corev1.Container) (*environment, error) {
+	e := &environment{runner: r, pod: pod, container: c, values: map[string]string{}, sources: map[string]map[string]string{}}
+	var err error
+	if e.services, err = r.services.variables(pod); err != nil {
+		return nil, err
+	}
+	for i := range c.EnvFrom {
+		if err := e.from(ctx, &c.EnvFrom[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range c.Env {
+		v := &c.Env[i]
+		value, given, err := e.value(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		if given {
+			e.values[v.Name] = value
+		}
+	}
+	return e, nil
+}
+
+// list is the environment in the order of its names.
+func (e *environment) list() (out []*cri.KeyValue) {
+	all := maps.Clone(e.services)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, e.values)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, &cri.KeyValue{Key: name, Value: []byte(all[name])})
+	}
+	return out
+}
+
+func (e *environment) lookup(name string) (string, bool) {
+	if v, ok := e.values[name]; ok {
+		return v, true
+	}
+	v, ok := e.services[name]
+	return v, ok
+}
+
+// from takes in a whole configMap or secret.
+func (e *environment) from(ctx context.Context, f *corev1.EnvFromSource) error {
+	var data map[string]string
+	var err error
+	switch {
+	case f.ConfigMapRef != nil:
+		data, err = e.source(ctx, "configmap", f.ConfigMapRef.Name, f.ConfigMapRef.Optional)
+	case f.SecretRef != nil:
+		data, err = e.source(ctx, "secret", f.SecretRef.Name, f.SecretRef.Optional)
+	}
+	for k, v := range data {
+		if name := f.Prefix + k; name != "" && !strings.Contains(name, "=") {
+			e.values[name] = v
+		}
+	}
+	return err
+}
+
+// value is that of one variable; given is false where an optional source is not there.
+func (e *environment) value(ctx context.Context, v *corev1.EnvVar) (value string, given bool, err error) {
+	from := v.ValueFrom
+	switch {
+	case from == nil:
+		return expand(v.Value, e.lookup), true, nil
+	case from.FieldRef != nil:
+		value, err = downward.Field(e.pod, from.FieldRef.FieldPath)
+		return value, true, err
+	case from.ResourceFieldRef != nil:
+		value, err = downward.Resource(e.pod, e.container.Name, from.ResourceFieldRef, e.runner.opts.Node().Status.Allocatable)
+		return value, true, err
+	case from.ConfigMapKeyRef != nil:
+		ref := from.ConfigMapKeyRef
+		return e.key(ctx, "configmap", "ConfigMap", ref.Name, ref.Key, ref.Optional)
+	case from.SecretKeyRef != nil:
+		ref := from.SecretKeyRef
+		return e.key(ctx, "secret", "Secret", ref.Name, ref.Key, ref.Optional)
+	}
+	return "", false, fmt.Errorf("env %s: valueFrom: unsupported source; use fieldRef, resourceFieldRef, configMapKeyRef or secretKeyRef", v.Name)
+}
+
+func (e *environment) key(ctx context.Context, kind, title, name, key string, optional *bool) (string, bool, error) {
+	data, err := e.source(ctx, kind, name, optional)
+	if err != nil {
+		return "", false, err
+	}
+	value, ok := data[key]
+	if !ok && (optional == nil || !*optional) {
+		return "", false, fmt.Errorf("couldn't find key %s in %s %s/%s", key, title, e.pod.Namespace, name)
+	}
+	return value, ok, nil
+}
+
+// source reads a configMap or secret; one that is optional and not there has nothing in it.
+func (e *environment) source(ctx context.Context, kind, name string, optional *bool) (map[string]string, error) {
+	if data, ok := e.sources[kind+"/"+name]; ok {
+		return data, nil
+	}
+	client := e.runner.opts.Client
+	if client == nil {
+		return nil, fmt.Errorf("%s %q: there is no API server to read it from", kind, name)
+	}
+	data := map[string]string{}
+	var err error
+	if kind == "configmap" {
+		var m *corev1.ConfigMap
+		if m, err = client.CoreV1().ConfigMaps(e.pod.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
+			data = m.Data
+		}
+	} else {
+		var s *corev1.Secret
+		if s, err = client.CoreV1().Secrets(e.pod.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
+			for k, v := range s.Data {
+				data[k] = string(v)
+			}
+		}
+	}
+	switch {
+	case apierrors.IsNotFound(err) && optional != nil && *optional:
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("%s %q not found", kind, name)
+	case err != nil:
+		return nil, fmt.Errorf("%s %q: %w", kind, name, err)
+	}
+	e.sources[kind+"/"+name] = data
+	return data, nil
+}
+
+// expand replaces $(NAME) by what lookup knows of it; names that it does not know stay as they are,
+// and $$ is a $ that begins no reference.
+func expand(s string, lookup func(string) (string, bool)) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '$' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		switch end := strings.IndexByte(s[i:], ')'); {
+		case s[i+1] == '$':
+			b.WriteByte('$')
+			i++
+		case s[i+1] == '(' && end > 0:
+			word := s[i : i+end+1]
+			if v, ok := lookup(word[2 : len(word)-1]); ok {
+				word = v
+			}
+			b.WriteString(word)
+			i += end
+		default:
+			b.WriteByte('$')
+		}
+	}
+	return b.String()
+}
+
+func expandAll(all []string, lookup func(string) (string, bool)) (out []string) {
+	for _, s := range all {
+		out = append(out, expand(s, lookup))
+	}
+	return out
+}

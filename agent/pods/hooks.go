@@ -1,0 +1,81 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/agent/probe"
+	"github.com/berthproject/berth/engine/podlife"
+)
+
+// postStart runs the hook of a container that has started. When it fails, or ctx ends, the
+// container is to be stopped.
+func (p *pod) postStart(ctx context.Context, c *run, spec *corev1.Container) error {
+	if spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
+		return nil
+	}
+	err := p.hook(ctx, c, spec, spec.Lifecycle.PostStart)
+	if err != nil && ctx.Err() == nil {
+		p.runner.event(p.seen(), c.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed: "+err.Error())
+	}
+	return err
+}
+
+// PreStop implements runtime.Runtime.
+func (r *Runner) PreStop(object *corev1.Pod, container string) {
+	p := r.pod(object.UID)
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	c := p.runs[container]
+	p.mu.Unlock()
+	r.work.Go(func() {
+		spec := find(object, container)
+		if c != nil && spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
+			ctx, cancel := context.WithTimeout(p.ctx, graceOf(object))
+			defer cancel()
+			if err := p.hook(ctx, c, spec, spec.Lifecycle.PreStop); err != nil && p.ctx.Err() == nil {
+				r.event(object, container, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
+			}
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.tell(podlife.PreStopped{Container: container}, nil)
+	})
+}
+
+// graceOf is how long the pod may take to end.
+func graceOf(pod *corev1.Pod) time.Duration {
+	for _, s := range []*int64{pod.DeletionGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds} {
+		if s != nil {
+			return time.Duration(min(max(*s, 1), longestGrace)) * time.Second
+		}
+	}
+	return 30 * time.Second
+}
+
+// hook runs one hook to its end.
+func (p *pod) hook(ctx context.Context, c *run, spec *corev1.Container, h *corev1.LifecycleHandler) error {
+	switch {
+	case h.Exec != nil:
+		out, err := p.runner.opts.Service.ExecSync(ctx, c.id, h.Exec.Command, 0)
+		if err != nil {
+			return err
+		}
+		if out.GetExitCode() != 0 {
+			return fmt.Errorf("command %q exited with %d: %s%s", h.Exec.Command, out.GetExitCode(), out.GetStdout(), out.GetStderr())
+		}
+	case h.HTTPGet != nil:
+		if ok, why := probe.Get(ctx, h.HTTPGet, spec, p.located().Status.PodIP); !ok {
+			return fmt.Errorf("%s", why)
+		}
+	case h.Sleep != nil:
+		pause(ctx, time.Duration(h.Sleep.Seconds)*time.Second, nil)
+		return ctx.Err()
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// rotateLogs rotates the logs of containers that run and have grown too large: the present file gets the time
+// as its suffix, and the runtime opens a new one.
+func (r *Runner) rotateLogs(ctx context.Context) {
+	r.mu.Lock()
+	all := make([]*run, 0, len(r.runs))
+	for _, c := range r.runs {
+		all = append(all, c)
+	}
+	r.mu.Unlock()
+	for _, c := range all {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := r.rotate(ctx, c); err != nil {
+			r.opts.Log.Error(err, "A log is not rotated", "pod", key(c.pod.seen()), "container", c.name)
+		}
+	}
+}
+
+func (r *Runner) rotate(ctx context.Context, c *run) error {
+	c.pod.mu.Lock()
+	path, id, runs := filepath.Join(LogDir(r.opts.Logs, c.pod.object), logPath(c.name, c.attempt)), c.id, c.state == up
+	c.pod.mu.Unlock()
+	info, err := os.Stat(path)
+	if err != nil || info.Size() < r.opts.LogSize || !runs {
+		return nil // there is none yet, or it is small, or nothing writes to it any more
+	}
+	old := path + "." + time.Now().UTC().Format("20060102-150405.000000")
+	if err := os.Rename(path, old); err != nil {
+		return err
+	}
+	if err := r.opts.Service.ReopenContainerLog(ctx, id); err != nil {
+		// The runtime still writes to the old file: it has its name back.
+		return errors.Join(fmt.Errorf("reopening %s: %w", path, err), os.Rename(old, path))
+	}
+	return prune(path, r.opts.LogFiles-1)
+}
+
+// prune keeps the newest of the rotated files of a log.
+func prune(path string, keep int) error {
+	old, err := filepath.Glob(path + ".*")
+	if err != nil {
+		return err
+	}
+	slices.Sort(old)
+	var errs []error
+	for _, f := range old[:max(len(old)-max(keep, 0), 0)] {
+		errs = append(errs, os.Remove(f))
+	}
+	return errors.Join(errs...)
+}

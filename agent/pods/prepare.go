@@ -1,0 +1,71 @@
+package pods
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+	"k8s.io/kubectl/pkg/util/qos"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// prepare makes what the pod's containers need: volumes, cgroup, directories. Only the worker calls it.
+func (p *pod) prepare(ctx context.Context) error {
+	r, pod := p.runner, p.seen()
+	p.mu.Lock()
+	done := p.prepared
+	p.mu.Unlock()
+	if done {
+		return nil
+	}
+	for _, dir := range []string{filepath.Join(r.dir(pod.UID), "containers"), LogDir(r.opts.Logs, pod)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := r.opts.Volumes.Prepare(ctx, pod); err != nil {
+		return p.mountFailed(err)
+	}
+	if r.opts.Cgroups != nil {
+		r.weigh()
+		if err := r.opts.Cgroups.Make(Cgroup(r.opts.CgroupRoot, pod), r.limits(pod)); err != nil {
+			r.event(pod, "", corev1.EventTypeWarning, "FailedCreatePodContainer", "unable to ensure pod container exists: "+err.Error())
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.prepared = true
+	return nil
+}
+
+func (p *pod) mountFailed(err error) error {
+	p.runner.event(p.seen(), "", corev1.EventTypeWarning, "FailedMount", err.Error())
+	return err
+}
+
+// weigh gives burstable pods together the CPU weight of what they ask for, and best effort pods the least.
+func (r *Runner) weigh() {
+	var milli int64
+	r.mu.Lock()
+	all := make([]*pod, 0, len(r.pods))
+	for _, p := range r.pods {
+		all = append(all, p)
+	}
+	r.mu.Unlock()
+	for _, p := range all {
+		if pod := p.seen(); qos.GetPodQOS(pod) == corev1.PodQOSBurstable {
+			requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
+			milli += requests.Cpu().MilliValue()
+		}
+	}
+	for level, weight := range map[corev1.PodQOSClass]int64{corev1.PodQOSBurstable: shares(milli), corev1.PodQOSBestEffort: minShares} {
+		path := levelGroup(r.opts.CgroupRoot, level)
+		if err := r.opts.Cgroups.Make(path, cgroup.Limits{CPUShares: weight}); err != nil {
+			r.opts.Log.Error(err, "A cgroup of a quality of service cannot be made", "cgroup", path)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package pods
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent/probe"
+	"github.com/berthproject/berth/engine/podlife"
+)
+
+// Probe implements runtime.Runtime.
+func (r *Runner) Probe(object *corev1.Pod, container string, kind podlife.Probes, attempt int32) {
+	p := r.pod(object.UID)
+	if p == nil || r.opts.Prober == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, spec := p.runs[container], find(object, container)
+	if c == nil || c.state == ended || spec == nil {
+		return // its end is on its way
+	}
+	p.probes[container] |= kind
+	r.opts.Prober.Start(probe.Target{Pod: object, Container: literal(spec), Probe: kind, Attempt: attempt, ID: c.id, Address: p.address(), Started: c.began})
+}
+
+// address is where the pod is reached; with the node's network, the node's. p.mu is held.
+func (p *pod) address() string {
+	if len(p.box.addresses) > 0 {
+		return p.box.addresses[0]
+	}
+	for _, a := range p.runner.opts.Node().Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			return a.Address
+		}
+	}
+	return ""
+}
+
+// literal is the container with $(NAME) in the commands of its probes replaced by its literal variables.
+func literal(spec *corev1.Container) *corev1.Container {
+	values := map[string]string{}
+	for _, v := range spec.Env {
+		if v.ValueFrom == nil {
+			values[v.Name] = v.Value
+		}
+	}
+	out := spec.DeepCopy()
+	for _, p := range []*corev1.Probe{out.StartupProbe, out.ReadinessProbe, out.LivenessProbe} {
+		if p != nil && p.Exec != nil {
+			p.Exec.Command = expandAll(p.Exec.Command, func(name string) (string, bool) { v, ok := values[name]; return v, ok })
+		}
+	}
+	return out
+}
+
+// Unprobe implements runtime.Runtime.
+func (r *Runner) Unprobe(uid types.UID, container string, kind podlife.Probes) {
+	if p := r.pod(uid); p != nil && r.opts.Prober != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.probes[container] &^= kind
+		r.opts.Prober.Stop(uid, container, kind)
+	}
+}
+
+// unprobe ends all probes of the pod.
+func (p *pod) unprobe() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for container, kinds := range p.probes {
+		for _, kind := range []podlife.Probes{podlife.Startup, podlife.Readiness, podlife.Liveness} {
+			if kinds&kind != 0 {
+				p.runner.opts.Prober.Stop(p.object.UID, container, kind)
+			}
+		}
+	}
+	clear(p.probes)
+}
+
+// Probed takes in a verdict: give it to the Prober as its Report.
+func (r *Runner) Probed(v probe.Result) {
+	p := r.pod(v.Pod)
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.runs[v.Container]; c == nil || c.state == ended || c.attempt != uint32(v.Attempt) {
+		return // of a run that is over
+	}
+	p.tell(podlife.Probed{Container: v.Container, Probe: v.Probe, Attempt: v.Attempt, OK: v.OK}, nil)
+}
+
+// Exec runs a command in a container, for the Prober: its exit code and output.
+func (r *Runner) Exec(ctx context.Context, id string, command []string, timeout time.Duration) (code int, output string, err error) {
+	out, err := r.opts.Service.ExecSync(ctx, id, command, timeout)
+	if err != nil {
+		return 0, "", err
+	}
+	return int(out.GetExitCode()), string(out.GetStdout()) + string(out.GetStderr()), nil
+}

@@ -1,0 +1,193 @@
+package pods
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/kubectl/pkg/util/qos"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// CPU as the kernel counts it, by the kubelet's formulas.
+const (
+	minShares = 2
+	maxShares = 262144
+	period    = 100_000 // microseconds
+	minQuota  = 1000
+)
+
+// shares is the weight of a CPU request in milli-CPU: 1024 a CPU.
+func shares(milli int64) int64 {
+	if milli <= 0 {
+		return minShares
+	}
+	return min(max(milli*1024/1000, minShares), maxShares)
+}
+
+// quota is a CPU limit in milli-CPU as microseconds a period; 0 for no limit.
+func quota(milli int64) int64 {
+	if milli <= 0 {
+		return 0
+	}
+	return max(milli*period/1000, minQuota)
+}
+
+// resources are a container's limits.
+func (r *Runner) resources(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerResources {
+	request, given := c.Resources.Requests[corev1.ResourceCPU]
+	limit := c.Resources.Limits[corev1.ResourceCPU]
+	if !given {
+		request = limit
+	}
+	memory := c.Resources.Limits[corev1.ResourceMemory]
+	if memory.IsZero() {
+		memory = podLevel(pod)[corev1.ResourceMemory]
+	}
+	out := &cri.LinuxContainerResources{CpuShares: shares(request.MilliValue()), MemoryLimitInBytes: memory.Value(),
+		OomScoreAdj: attainable(oomScore(pod, c, r.opts.Node().Status.Capacity.Memory().Value()))}
+	if !r.opts.NoCPUQuota {
+		if out.CpuQuota = quota(limit.MilliValue()); out.CpuQuota > 0 {
+			out.CpuPeriod = period
+		}
+	}
+	return out
+}
+
+// podLevel are the limits of the pod itself.
+func podLevel(pod *corev1.Pod) corev1.ResourceList {
+	if pod.Spec.Resources == nil {
+		return nil
+	}
+	return pod.Spec.Resources.Limits
+}
+
+// limits are those of the pod's cgroup: sums, where each container has a limit, or what the pod itself says.
+func (r *Runner) limits(pod *corev1.Pod) cgroup.Limits {
+	requests, limits := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}), resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{})
+	l := cgroup.Limits{CPUShares: shares(requests.Cpu().MilliValue()), Pids: r.opts.PidsLimit}
+	if qos.GetPodQOS(pod) == corev1.PodQOSBestEffort {
+		l.CPUShares = minShares
+		return l
+	}
+	if !r.opts.NoCPUQuota && declared(pod, corev1.ResourceCPU) {
+		l.CPUQuota = quota(limits.Cpu().MilliValue())
+	}
+	if declared(pod, corev1.ResourceMemory) {
+		l.Memory = limits.Memory().Value()
+	}
+	return l
+}
+
+// declared says that the pod, or else each of its containers, has a limit.
+func declared(pod *corev1.Pod, name corev1.ResourceName) bool {
+	if q := podLevel(pod)[name]; !q.IsZero() {
+		return true
+	}
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if q := list[i].Resources.Limits[name]; q.IsZero() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Scores of features.md 1.2.6.
+const (
+	criticalScore   = -997
+	guaranteedScore = -997
+	bestEffortScore = 1000
+	nodeCritical    = 2000001000 // priority of system-node-critical
+)
+
+// oomScore is a container's oom_score_adj; capacity is the node's memory in bytes.
+func oomScore(pod *corev1.Pod, c *corev1.Container, capacity int64) int64 {
+	if pod.Spec.Priority != nil && *pod.Spec.Priority >= nodeCritical {
+		return criticalScore
+	}
+	switch qos.GetPodQOS(pod) {
+	case corev1.PodQOSGuaranteed:
+		return guaranteedScore
+	case corev1.PodQOSBestEffort:
+		return bestEffortScore
+	}
+	score := bestEffortScore - share(c.Resources.Requests.Memory().Value()+left(pod), capacity)
+	if c.RestartPolicy != nil { // of the init containers only sidecars have one
+		for i := range pod.Spec.InitContainers {
+			if pod.Spec.InitContainers[i].Name == c.Name {
+				score = min(score, bestEffortScore-share(smallest(pod)+left(pod), capacity))
+			}
+		}
+	}
+	// Never as bad as one that asks for nothing, never as good as one that is guaranteed.
+	return min(max(score, bestEffortScore+guaranteedScore), bestEffortScore-1)
+}
+
+// share is a request in thousandths of the capacity.
+func share(request, capacity int64) int64 {
+	if capacity <= 0 {
+		return 0
+	}
+	return int64(1000 * (float64(request) / float64(capacity)))
+}
+
+// left is what each container gets of the pod's own request that is given to none.
+func left(pod *corev1.Pod) int64 {
+	if !resourcehelper.IsPodLevelRequestsSet(pod) {
+		return 0
+	}
+	own, ok := pod.Spec.Resources.Requests[corev1.ResourceMemory]
+	if !ok {
+		return 0
+	}
+	given := resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})
+	n := int64(len(pod.Spec.Containers))
+	for i := range pod.Spec.InitContainers {
+		if rp := pod.Spec.InitContainers[i].RestartPolicy; rp != nil && *rp == corev1.ContainerRestartPolicyAlways {
+			n++
+		}
+	}
+	return max(own.Value()-given.Memory().Value(), 0) / max(n, 1)
+}
+
+// smallest is the smallest memory request of the pod's containers.
+func smallest(pod *corev1.Pod) int64 {
+	least := int64(-1)
+	for i := range pod.Spec.Containers {
+		if m := pod.Spec.Containers[i].Resources.Requests.Memory().Value(); least < 0 || m < least {
+			least = m
+		}
+	}
+	return max(least, 0)
+}
+
+// attainable is the score that can be given here: without CAP_SYS_RESOURCE the kernel lets nobody go below
+// the agent's own, and starting a container with less would fail.
+func attainable(score int64) int64 {
+	const resourceBit = 24
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return score
+	}
+	_, rest, _ := strings.Cut(string(status), "CapEff:")
+	hex, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	caps, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
+	if err != nil || caps&(1<<resourceBit) != 0 {
+		return score
+	}
+	own, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		return score
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(own)), 10, 64)
+	if err != nil {
+		return score
+	}
+	return max(score, n)
+}

@@ -1,0 +1,229 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// namespaces are those that a container (or the sandbox) shares with the pod or the node.
+func namespaces(pod *corev1.Pod) *cri.NamespaceOption {
+	n := &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER}
+	if pod.Spec.ShareProcessNamespace != nil && *pod.Spec.ShareProcessNamespace {
+		n.Pid = cri.NamespaceMode_POD
+	}
+	if pod.Spec.HostPID {
+		n.Pid = cri.NamespaceMode_NODE
+	}
+	if pod.Spec.HostIPC {
+		n.Ipc = cri.NamespaceMode_NODE
+	}
+	if pod.Spec.HostNetwork {
+		n.Network = cri.NamespaceMode_NODE
+	}
+	return n
+}
+
+// sandboxSecurity is how the sandbox itself is confined.
+func sandboxSecurity(pod *corev1.Pod) *cri.LinuxSandboxSecurityContext {
+	s := &cri.LinuxSandboxSecurityContext{NamespaceOptions: namespaces(pod), Seccomp: &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}}
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			s.Privileged = s.Privileged || privileged(&list[i])
+		}
+	}
+	sc := pod.Spec.SecurityContext
+	if sc == nil {
+		return s
+	}
+	s.RunAsUser, s.RunAsGroup = number(sc.RunAsUser), number(sc.RunAsGroup)
+	s.SupplementalGroups = groups(sc)
+	s.SupplementalGroupsPolicy = groupsPolicy(sc)
+	return s
+}
+
+// groups are the pod's supplemental ones, with that of its volumes.
+func groups(sc *corev1.PodSecurityContext) []int64 {
+	var out []int64
+	if sc.FSGroup != nil {
+		out = append(out, *sc.FSGroup)
+	}
+	return append(out, sc.SupplementalGroups...)
+}
+
+func groupsPolicy(sc *corev1.PodSecurityContext) cri.SupplementalGroupsPolicy {
+	if p := sc.SupplementalGroupsPolicy; p != nil && *p == corev1.SupplementalGroupsPolicyStrict {
+		return cri.SupplementalGroupsPolicy_Strict
+	}
+	return cri.SupplementalGroupsPolicy_Merge
+}
+
+func privileged(c *corev1.Container) bool {
+	return c.SecurityContext != nil && c.SecurityContext.Privileged != nil && *c.SecurityContext.Privileged
+}
+
+func number(n *int64) *cri.Int64Value {
+	if n == nil {
+		return nil
+	}
+	return &cri.Int64Value{Value: *n}
+}
+
+// masked and readonly are the paths of /proc and /sys that unprivileged containers do not see, or not write.
+var (
+	masked = []string{"/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
+		"/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware", "/sys/devices/virtual/powercap"}
+	readonly = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
+)
+
+// security is how a container is confined: what it says itself, and else what the pod says.
+func (r *Runner) security(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerSecurityContext {
+	s := &cri.LinuxContainerSecurityContext{NamespaceOptions: namespaces(pod), Privileged: privileged(c), NoNewPrivs: false}
+	sc := both(pod.Spec.SecurityContext, c.SecurityContext)
+	if p := pod.Spec.SecurityContext; p != nil {
+		s.SupplementalGroups, s.SupplementalGroupsPolicy = groups(p), groupsPolicy(p)
+	}
+	s.RunAsUser, s.RunAsGroup = number(sc.RunAsUser), number(sc.RunAsGroup)
+	s.ReadonlyRootfs = sc.ReadOnlyRootFilesystem != nil && *sc.ReadOnlyRootFilesystem
+	s.NoNewPrivs = sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation
+	if caps := sc.Capabilities; caps != nil {
+		s.Capabilities = &cri.Capability{}
+		for _, c := range caps.Add {
+			s.Capabilities.AddCapabilities = append(s.Capabilities.AddCapabilities, string(c))
+		}
+		for _, c := range caps.Drop {
+			s.Capabilities.DropCapabilities = append(s.Capabilities.DropCapabilities, string(c))
+		}
+	}
+	if !s.Privileged && (sc.ProcMount == nil || *sc.ProcMount != corev1.UnmaskedProcMount) {
+		s.MaskedPaths, s.ReadonlyPaths = masked, readonly
+	}
+	s.Seccomp = r.seccomp(sc.SeccompProfile, s.Privileged)
+	s.Apparmor = apparmor(sc.AppArmorProfile)
+	if o := sc.SELinuxOptions; o != nil {
+		s.SelinuxOptions = &cri.SELinuxOption{User: o.User, Role: o.Role, Type: o.Type, Level: o.Level}
+	}
+	return s
+}
+
+// both is the container's security context with what the pod's adds to it.
+func both(p *corev1.PodSecurityContext, c *corev1.SecurityContext) corev1.SecurityContext {
+	var out corev1.SecurityContext
+	if c != nil {
+		out = *c
+	}
+	if p == nil {
+		return out
+	}
+	if out.RunAsUser == nil {
+		out.RunAsUser = p.RunAsUser
+	}
+	if out.RunAsGroup == nil {
+		out.RunAsGroup = p.RunAsGroup
+	}
+	if out.RunAsNonRoot == nil {
+		out.RunAsNonRoot = p.RunAsNonRoot
+	}
+	if out.SeccompProfile == nil {
+		out.SeccompProfile = p.SeccompProfile
+	}
+	if out.AppArmorProfile == nil {
+		out.AppArmorProfile = p.AppArmorProfile
+	}
+	if out.SELinuxOptions == nil {
+		out.SELinuxOptions = p.SELinuxOptions
+	}
+	return out
+}
+
+func (r *Runner) seccomp(want *corev1.SeccompProfile, privileged bool) *cri.SecurityProfile {
+	switch {
+	case privileged || want == nil && !r.opts.SeccompDefault || want != nil && want.Type == corev1.SeccompProfileTypeUnconfined:
+		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Unconfined}
+	case want != nil && want.Type == corev1.SeccompProfileTypeLocalhost && want.LocalhostProfile != nil:
+		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: r.opts.Root + "/seccomp/" + *want.LocalhostProfile}
+	}
+	return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
+}
+
+func apparmor(want *corev1.AppArmorProfile) *cri.SecurityProfile {
+	switch {
+	case want == nil:
+		return nil // the runtime's default where the machine has AppArmor
+	case want.Type == corev1.AppArmorProfileTypeUnconfined:
+		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Unconfined}
+	case want.Type == corev1.AppArmorProfileTypeLocalhost && want.LocalhostProfile != nil:
+		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: *want.LocalhostProfile}
+	}
+	return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
+}
+
+// nonRoot refuses a container that must not run as root and would; image tells its user.
+func nonRoot(pod *corev1.Pod, c *corev1.Container, image *cri.Image) error {
+	sc := both(pod.Spec.SecurityContext, c.SecurityContext)
+	if sc.RunAsNonRoot == nil || !*sc.RunAsNonRoot {
+		return nil
+	}
+	which := fmt.Sprintf("(pod: %q, container: %s)", pod.Name+"_"+pod.Namespace+"("+string(pod.UID)+")", c.Name)
+	switch {
+	case sc.RunAsUser != nil && *sc.RunAsUser == 0:
+		return fmt.Errorf("container's runAsUser breaks non-root policy %s", which)
+	case sc.RunAsUser != nil:
+		return nil
+	case image.GetUid() != nil && image.GetUid().GetValue() == 0, image.GetUid() == nil && image.GetUsername() == "":
+		return fmt.Errorf("container has runAsNonRoot and image will run as root %s", which)
+	case image.GetUid() == nil:
+		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), cannot verify user is non-root %s", image.GetUsername(), which)
+	}
+	return nil
+}
+
+// safeSysctls are those that a pod may set without asking: they are its own and cost the node nothing.
+var safeSysctls = []string{"kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies", "net.ipv4.ping_group_range",
+	"net.ipv4.ip_unprivileged_port_start", "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_fin_timeout",
+	"net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
+
+// forbiddenSysctl is the first of the pod's sysctls that it may not set; empty: all may be.
+func (r *Runner) forbiddenSysctl(pod *corev1.Pod) string {
+	for name := range sysctls(pod) {
+		if !slices.Contains(safeSysctls, name) && !slices.ContainsFunc(r.opts.UnsafeSysctls, func(allowed string) bool {
+			prefix, any := strings.CutSuffix(allowed, "*")
+			return any && strings.HasPrefix(name, prefix) || allowed == name
+		}) {
+			return name
+		}
+	}
+	return ""
+}
+
+func sysctls(pod *corev1.Pod) map[string]string {
+	if pod.Spec.SecurityContext == nil || len(pod.Spec.SecurityContext.Sysctls) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for _, s := range pod.Spec.SecurityContext.Sysctls {
+		out[strings.ReplaceAll(s.Name, "/", ".")] = s.Value
+	}
+	return out
+}
+
+// handler is the runtime's name for the pod's runtime class; empty: its default.
+func (r *Runner) handler(ctx context.Context, pod *corev1.Pod) (string, error) {
+	name := pod.Spec.RuntimeClassName
+	if name == nil || *name == "" {
+		return "", nil
+	}
+	if r.opts.Client == nil {
+		return "", fmt.Errorf("runtimeClassName %q: there is no API server to read it from", *name)
+	}
+	class, err := r.opts.Client.NodeV1().RuntimeClasses().Get(ctx, *name, metav1.GetOptions{})
+	if err != nil {
+		return "", fmt.Errorf("runtimeClassName %q: %w", *name, err)
+	}
+	return class.Handler, nil
+}

@@ -1,0 +1,92 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/core/v1"
+)
+
+// services are those of the cluster, for the environment of pods.
+type services struct {
+	lister listers.ServiceLister // nil without an API server
+	synced func() bool
+}
+
+// open follows the services until ctx ends.
+func (s *services) open(ctx context.Context, client kubernetes.Interface, work *sync.WaitGroup) {
+	if client == nil {
+		return
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	informer := factory.Core().V1().Services()
+	s.lister, s.synced = informer.Lister(), informer.Informer().HasSynced
+	factory.Start(ctx.Done())
+	work.Go(func() { <-ctx.Done(); factory.Shutdown() })
+}
+
+// master is the service that pods of all namespaces are told of.
+const master = "kubernetes"
+
+// variables are those that tell a pod of the services of its namespace, and always of the API server's.
+func (s *services) variables(pod *corev1.Pod) (map[string]string, error) {
+	if s.lister == nil {
+		return nil, nil
+	}
+	if !s.synced() {
+		return nil, errors.New("services have not yet been read at least once, cannot construct envvars")
+	}
+	out := map[string]string{}
+	if k, err := s.lister.Services(corev1.NamespaceDefault).Get(master); err == nil {
+		describe(k, out)
+	}
+	if pod.Spec.EnableServiceLinks != nil && !*pod.Spec.EnableServiceLinks {
+		return out, nil
+	}
+	all, err := s.lister.Services(pod.Namespace).List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	for _, svc := range all {
+		describe(svc, out)
+	}
+	return out, nil
+}
+
+// describe adds the variables of one service, as links of containers had them.
+func describe(s *corev1.Service, out map[string]string) {
+	ip := s.Spec.ClusterIP
+	if ip == "" || ip == corev1.ClusterIPNone || len(s.Spec.Ports) == 0 {
+		return
+	}
+	name := variable(s.Name)
+	out[name+"_SERVICE_HOST"] = ip
+	out[name+"_SERVICE_PORT"] = strconv.Itoa(int(s.Spec.Ports[0].Port))
+	for i, p := range s.Spec.Ports {
+		number := strconv.Itoa(int(p.Port))
+		protocol := string(p.Protocol)
+		if protocol == "" {
+			protocol = "TCP"
+		}
+		url := fmt.Sprintf("%s://%s", strings.ToLower(protocol), net.JoinHostPort(ip, number))
+		if p.Name != "" {
+			out[name+"_SERVICE_PORT_"+variable(p.Name)] = number
+		}
+		if i == 0 {
+			out[name+"_PORT"] = url
+		}
+		prefix := name + "_PORT_" + number + "_" + protocol
+		out[prefix], out[prefix+"_PROTO"], out[prefix+"_PORT"], out[prefix+"_ADDR"] = url, strings.ToLower(protocol), number, ip
+	}
+}
+
+func variable(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }

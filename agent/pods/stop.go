@@ -1,0 +1,109 @@
+package pods
+
+import (
+	"path"
+	"slices"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// longestGrace is one, in seconds, that the runtime gives a container that is asked to stop: when it is
+// over is podlife's, who kills then.
+const longestGrace = 24 * 3600
+
+// stop ends a run: at once if kill is given, and else by asking.
+func (p *pod) stop(name string, kill bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.runs[name]
+	if c == nil || c.state == ended || c.stopping && (!kill || c.killing) {
+		return
+	}
+	c.stopping, c.killing = true, kill
+	switch c.state {
+	case queued:
+		p.queue = slices.DeleteFunc(p.queue, func(o *run) bool { return o == c })
+		if c.resumed {
+			// It may run: that is looked up before it is stopped.
+			c.due = time.Time{}
+			p.queue = append(p.queue, c)
+			p.nudge()
+			return
+		}
+		p.never(c)
+		p.nudge()
+	case trying:
+		if c.cancel != nil && !c.resumed {
+			c.cancel()
+		}
+	case up:
+		p.halt(c)
+	}
+}
+
+// halt has a container that runs stopped, as c says how, and sees to its end. p.mu is held.
+func (p *pod) halt(c *run) {
+	c.stopping = true
+	kill := c.killing
+	p.runner.work.Go(func() { p.end(c, kill) })
+}
+
+// end stops a container, again and again until it has ended: the runtime may be away.
+func (p *pod) end(c *run, kill bool) {
+	r := p.runner
+	if kill && r.opts.Cgroups != nil {
+		// The kernel is quicker than the runtime.
+		if err := r.opts.Cgroups.Kill(path.Join(Cgroup(r.opts.CgroupRoot, p.seen()), c.id)); err != nil {
+			r.opts.Log.Error(err, "The cgroup of a container is not killed; its runtime is asked to", "pod", key(p.seen()), "container", c.id)
+		}
+	}
+	grace := longestGrace * time.Second
+	if kill {
+		grace = 0
+	}
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, firstPause) {
+		err := r.opts.Service.StopContainer(r.ctx, c.id, grace)
+		if err == nil || missing(err) {
+			r.look(c.id)
+		}
+		p.mu.Lock()
+		over := c.state == ended || !kill && c.killing // then another one is at it
+		p.mu.Unlock()
+		if over || r.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			r.opts.Log.V(1).Info("A container is not stopped yet", "pod", key(p.seen()), "container", c.id, "why", err.Error())
+		}
+		pause(r.ctx, wait, nil)
+	}
+}
+
+// look sees whether a container that ran has ended, and reports it then; of a sandbox, whether it is down.
+func (r *Runner) look(id string) {
+	c, box := r.tracked(id)
+	switch {
+	case c != nil:
+		status, err := r.opts.Service.ContainerStatus(r.ctx, id)
+		switch {
+		case missing(err):
+			c.pod.lost(c)
+		case err != nil:
+			r.opts.Log.V(1).Info("The runtime does not say how a container is", "container", id, "why", err.Error())
+		case status.GetState() == cri.ContainerState_CONTAINER_EXITED || status.GetState() == cri.ContainerState_CONTAINER_UNKNOWN:
+			c.pod.mu.Lock()
+			defer c.pod.mu.Unlock()
+			if c.state == ended || !c.launched {
+				return // told already, or not yet known to run
+			}
+			c.info = r.info(c.name, status)
+			c.pod.finish(c, c.pod.exited(c, status))
+		}
+	case box != nil:
+		status, err := r.opts.Service.PodSandboxStatus(r.ctx, id)
+		if missing(err) || err == nil && status.GetState() != cri.PodSandboxState_SANDBOX_READY {
+			box.boxLost(id)
+		}
+	}
+}
