@@ -1,0 +1,331 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/fake"
+	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// rig is a Runner over a runtime in memory, with an agent's loop in small: pods live by podlife.
+type rig struct {
+	t       testing.TB
+	runner  *Runner
+	service *fake.Service
+	volumes *volumes
+	opts    Options
+	stop    func()
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	reports []runtime.Report
+	events  []string
+	lives   map[types.UID]*life
+	late    bool
+
+	box   sync.Mutex
+	in    []runtime.Report
+	ready chan struct{}
+}
+
+// life is a pod in the agent's loop.
+type life struct {
+	pod  *corev1.Pod
+	life *podlife.Life
+	wake *time.Timer
+	over bool // nothing of it runs
+
+	released bool
+}
+
+// newRig is one that ends with the test.
+func newRig(t testing.TB, change ...func(*Options)) *rig {
+	g := &rig{t: t, service: fake.New("busybox"), volumes: &volumes{}, lives: map[types.UID]*life{}, ready: make(chan struct{}, 1)}
+	g.changed = sync.NewCond(&g.mu)
+	g.opts = Options{Service: g.service, NodeName: "n1", Node: testNode, Root: t.TempDir(), Images: present{g.service}, Volumes: g.volumes, Log: klog.Background(),
+		Event: func(p *corev1.Pod, container, _, reason, message string) {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.events = append(g.events, fmt.Sprintf("%s/%s %s: %s", p.Name, container, reason, message))
+			g.changed.Broadcast()
+		}}
+	for _, f := range change {
+		f(&g.opts)
+	}
+	g.start()
+	t.Cleanup(func() { g.stop() })
+	return g
+}
+
+// start is a new agent on what is there.
+func (g *rig) start() {
+	r, err := New(g.opts, g.reported)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var loops sync.WaitGroup
+	g.runner = r
+	loops.Go(func() { r.Run(ctx) })
+	loops.Go(func() { g.loop(ctx) })
+	g.stop = sync.OnceFunc(func() { cancel(); loops.Wait() })
+}
+
+// restart ends the agent and starts another, which knows of the pods what their status said.
+func (g *rig) restart() {
+	g.stop()
+	g.mu.Lock()
+	old := g.lives
+	g.lives = map[types.UID]*life{}
+	g.mu.Unlock()
+	g.start()
+	for _, l := range old {
+		if l.wake != nil {
+			l.wake.Stop()
+		}
+		g.admit(l.pod)
+	}
+}
+
+func testNode() *corev1.Node {
+	size := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi")}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{Capacity: size, Allocatable: size,
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}}}}
+}
+
+// admit takes up a pod as the agent does.
+func (g *rig) admit(pod *corev1.Pod) {
+	was := g.runner.Recall(pod)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := &life{pod: pod, life: podlife.New(intake.LifeSpec(&pod.Spec))}
+	if len(was) > 0 {
+		l.life = podlife.Resume(intake.LifeSpec(&pod.Spec), podlife.Running, was)
+	}
+	g.lives[pod.UID] = l
+	for _, s := range was {
+		if s.State == podlife.Up {
+			g.runner.Resume(pod, s.Name, s)
+		}
+	}
+	g.step(l)
+}
+
+// delete has a pod end.
+func (g *rig) delete(pod *corev1.Pod, grace time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.step(g.lives[pod.UID], podlife.Delete{Grace: grace})
+}
+
+// reported takes a report from within the Runner: it is read by the loop.
+func (g *rig) reported(r runtime.Report) {
+	g.box.Lock()
+	defer g.box.Unlock()
+	g.in = append(g.in, r)
+	select {
+	case g.ready <- struct{}{}:
+	default:
+	}
+}
+
+// loop gives reports to the lives.
+func (g *rig) loop(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.ready:
+		}
+		g.box.Lock()
+		in := g.in
+		g.in = nil
+		g.box.Unlock()
+		g.mu.Lock()
+		for _, r := range in {
+			g.reports = append(g.reports, r)
+			if l := g.lives[r.Pod]; l != nil {
+				l.released = l.released || r.Released
+				if r.Event != nil {
+					g.step(l, r.Event)
+				}
+			}
+		}
+		g.changed.Broadcast()
+		g.mu.Unlock()
+	}
+}
+
+// await waits until ok, which is asked with g.mu held, and fails the test if that takes too long.
+func (g *rig) await(what string, ok func() bool) {
+	g.t.Helper()
+	late := time.AfterFunc(20*time.Second, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.late = true
+		g.changed.Broadcast()
+	})
+	defer late.Stop()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for !ok() {
+		if g.late {
+			g.t.Fatalf("waited in vain until %s\nreports: %s\nevents: %q\ncalls: %q", what, words(g.reports), g.events, g.service.Calls())
+		}
+		g.changed.Wait()
+	}
+}
+
+// states are those of a pod's containers in words, such as "init=done a=up b=ended(1)". g.mu is held.
+func (g *rig) states(pod *corev1.Pod) string {
+	l := g.lives[pod.UID]
+	init, main := l.life.Statuses()
+	var out []string
+	for _, s := range append(init, main...) {
+		word := [...]string{"idle", "starting", "up", "ended"}[s.State]
+		switch s.State {
+		case podlife.Ended:
+			word = fmt.Sprintf("ended(%d %s)", s.Exit.Code, s.Exit.Reason)
+		case podlife.Starting:
+			word += "(" + s.Reason + ")"
+		}
+		if s.Restarts > 0 {
+			word += fmt.Sprintf("#%d", s.Restarts)
+		}
+		out = append(out, s.Name+"="+word)
+	}
+	return strings.Join(out, " ")
+}
+
+// until waits until the pod's containers are in these states.
+func (g *rig) until(pod *corev1.Pod, want string) {
+	g.t.Helper()
+	g.await("states are "+want, func() bool { return g.states(pod) == want })
+}
+
+// count is how often a call was made.
+func (g *rig) count(call string) (n int) {
+	for _, c := range g.service.Calls() {
+		if c == call {
+			n++
+		}
+	}
+	return n
+}
+
+func words(all []runtime.Report) string {
+	var out []string
+	for _, r := range all {
+		out = append(out, fmt.Sprintf("%s %T%+v released=%v", r.Pod, r.Event, r.Event, r.Released))
+	}
+	return strings.Join(out, "\n")
+}
+
+// testPod is a pod of containers of these names.
+func testPod(name string, containers ...string) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)},
+		Spec: corev1.PodSpec{NodeName: "n1", RestartPolicy: corev1.RestartPolicyAlways}}
+	for _, c := range containers {
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: c, Image: "busybox", TerminationMessagePath: "/dev/termination-log"})
+	}
+	return p
+}
+
+// present are images that the runtime has, or else not.
+type present struct{ service *fake.Service }
+
+func (i present) Ensure(ctx context.Context, _ *corev1.Pod, c *corev1.Container, sandbox *cri.PodSandboxConfig) (string, error) {
+	image, err := i.service.ImageStatus(ctx, &cri.ImageSpec{Image: c.Image})
+	if err == nil && image == nil {
+		_, err = i.service.PullImage(ctx, &cri.ImageSpec{Image: c.Image}, nil, sandbox)
+		image = &cri.Image{Id: c.Image}
+	}
+	if err != nil {
+		return "", &Wait{Reason: "ErrImagePull", Message: err.Error(), Again: time.Now().Add(time.Millisecond)}
+	}
+	return image.GetId(), nil
+}
+
+// volumes are none; a test may have them fail.
+type volumes struct {
+	mu       sync.Mutex
+	fail     []error
+	prepared map[types.UID]int
+	torn     map[types.UID]int
+}
+
+func (v *volumes) Prepare(_ context.Context, pod *corev1.Pod) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.fail) > 0 {
+		err := v.fail[0]
+		v.fail = v.fail[1:]
+		return err
+	}
+	if v.prepared == nil {
+		v.prepared, v.torn = map[types.UID]int{}, map[types.UID]int{}
+	}
+	v.prepared[pod.UID]++
+	return nil
+}
+
+func (v *volumes) Mounts(*corev1.Pod, *corev1.Container, func(string) (string, error)) ([]*cri.Mount, []*cri.Device, error) {
+	return nil, nil, nil
+}
+func (v *volumes) Changed(*corev1.Pod) {}
+func (v *volumes) Teardown(uid types.UID) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.torn != nil {
+		v.torn[uid]++
+	}
+	return nil
+}
+func (v *volumes) Pods() ([]types.UID, error) { return nil, nil }
+
+// step asks the life what to do and does it. g.mu is held.
+func (g *rig) step(l *life, events ...podlife.Event) {
+	effects, wake := l.life.Step(time.Now(), events...)
+	for _, e := range effects {
+		switch e := e.(type) {
+		case podlife.Start:
+			g.runner.Start(l.pod, e.Container, e.Attempt)
+		case podlife.PreStop:
+			g.runner.PreStop(l.pod, e.Container)
+		case podlife.Stop:
+			g.runner.Stop(l.pod.UID, e.Container)
+		case podlife.Kill:
+			g.runner.Kill(l.pod.UID, e.Container)
+		case podlife.Probe:
+			g.runner.Probe(l.pod, e.Container, e.Probe, e.Attempt)
+		case podlife.Unprobe:
+			g.runner.Unprobe(l.pod.UID, e.Container, e.Probe)
+		case podlife.Over:
+			l.over = true
+			g.runner.Release(l.pod)
+		}
+	}
+	if !wake.IsZero() {
+		l.wake = time.AfterFunc(time.Until(wake), func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if g.lives[l.pod.UID] == l {
+				g.step(l)
+			}
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package pods
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/engine/podlife"
+)
+
+func TestAPodRunsLogsExitsAndRestarts(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a", "b")
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	seen, ok := g.runner.Pod("default", "web")
+	a, found := seen.Container("a")
+	if !ok || !found || !a.Running || a.ID == "" {
+		t.Fatalf("the Runner shows %+v", seen)
+	}
+	if err := g.service.Log(a.ID, "stdout", "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(a.LogPath); err != nil || !strings.Contains(string(text), "hello") {
+		t.Errorf("the log has %q, %v", text, err)
+	}
+	g.service.Exit("web", "a", 3, "")
+	g.until(pod, "a=up#1 b=up") // the first restart is immediate
+	if n := g.count("CreateContainer a"); n != 2 {
+		t.Errorf("a was created %d times, want 2", n)
+	}
+	if n := g.count("RunPodSandbox web"); n != 1 {
+		t.Errorf("the sandbox was made %d times, want 1", n)
+	}
+	seen, _ = g.runner.Pod("default", "web")
+	if again, _ := seen.Container("a"); again.Attempt != 1 || again.LogPath == a.LogPath {
+		t.Errorf("the second run is %+v", again)
+	}
+	g.delete(pod, time.Minute)
+	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+	g.runner.Forget(pod.UID)
+	g.gone(pod)
+}
+
+// gone waits until nothing is left of a pod.
+func (g *rig) gone(pod *corev1.Pod) {
+	g.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for g.runner.pod(pod.UID) != nil {
+		if time.Now().After(deadline) {
+			g.t.Fatalf("%s is still here; calls: %q", pod.Name, g.service.Calls())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if all, _ := g.service.ListContainers(g.t.Context(), nil); len(all) > 0 {
+		g.t.Errorf("containers are left: %v", all)
+	}
+	if all, _ := g.service.ListPodSandbox(g.t.Context(), nil); len(all) > 0 {
+		g.t.Errorf("sandboxes are left: %v", all)
+	}
+	for _, path := range []string{g.runner.dir(pod.UID), LogDir(g.runner.opts.Logs, pod)} {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			g.t.Errorf("%s is left: %v", path, err)
+		}
+	}
+}
+
+func TestContainersStartInTheirOrder(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "c", "b", "a")
+	g.admit(pod)
+	g.until(pod, "c=up b=up a=up")
+	var started []string
+	for _, c := range g.service.Calls() {
+		if name, ok := strings.CutPrefix(c, "StartContainer "); ok {
+			started = append(started, name)
+		}
+	}
+	if !slices.Equal(started, []string{"c", "b", "a"}) {
+		t.Errorf("started %v", started)
+	}
+}
+
+func TestWhatFailsIsToldAndTriedAgain(t *testing.T) {
+	broken := status.Error(codes.Unknown, "broken")
+	for name, tc := range map[string]struct {
+		method, reason string
+		more           []error
+	}{
+		"sandbox":   {method: "RunPodSandbox", reason: "ContainerCreating"},
+		"image":     {method: "ImageStatus", reason: "ErrImagePull"},
+		"container": {method: "CreateContainer", reason: "CreateContainerError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			g.service.Fail(tc.method, broken)
+			pod := testPod("web", "a")
+			g.admit(pod)
+			g.until(pod, "a=up")
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if !slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
+				w, ok := r.Event.(podlife.Waiting)
+				return ok && w.Reason == tc.reason && strings.Contains(w.Message, "broken")
+			}) {
+				t.Errorf("%s was not told: %s", tc.reason, words(g.reports))
+			}
+		})
+	}
+}
+
+func TestAContainerThatWaitsHoldsUpNoOther(t *testing.T) {
+	g := newRig(t)
+	g.service.Fail("CreateContainer", status.Error(codes.Unknown, "broken"))
+	pod := testPod("web", "a", "b")
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	var order []string
+	for _, c := range g.service.Calls() {
+		if name, ok := strings.CutPrefix(c, "StartContainer "); ok {
+			order = append(order, name)
+		}
+	}
+	if !slices.Equal(order, []string{"b", "a"}) {
+		t.Errorf("started %v: b should not have waited for a", order)
+	}
+}
+
+func TestACommandThatIsNotThere(t *testing.T) {
+	g := newRig(t)
+	g.service.Fail("StartContainer", status.Error(codes.Unknown, `exec: "nosuch": executable file not found in $PATH`))
+	pod := testPod("web", "a")
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	g.admit(pod)
+	g.until(pod, "a=ended(128 StartError)")
+	g.await("it is over", func() bool { return g.lives[pod.UID].life.Phase() == podlife.Failed })
+}
+
+func TestAPodIsDeletedWhileItStarts(t *testing.T) {
+	for _, method := range []string{"RunPodSandbox", "ImageStatus", "CreateContainer", "StartContainer"} {
+		t.Run(method, func(t *testing.T) {
+			g := newRig(t)
+			release := g.service.Hold(method)
+			pod := testPod("web", "a")
+			g.admit(pod)
+			g.delete(pod, time.Minute)
+			release()
+			g.await("it is released", func() bool { return g.lives[pod.UID].released })
+			g.runner.Forget(pod.UID)
+			g.gone(pod)
+		})
+	}
+}
+
+func TestAStubbornContainerIsKilled(t *testing.T) {
+	g := newRig(t)
+	g.service.Stubborn("a")
+	pod := testPod("web", "a")
+	g.admit(pod)
+	g.until(pod, "a=up")
+	g.delete(pod, time.Second) // the least time between asking and killing is 2 s
+	g.until(pod, "a=ended(137 )")
+}
+
+func TestASandboxThatIsLostIsMadeAnew(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a", "b")
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	g.service.LoseSandbox("web")
+	g.until(pod, "a=up#1 b=up#1")
+	if n := g.count("RunPodSandbox web"); n != 2 {
+		t.Errorf("sandboxes were made %d times, want 2", n)
+	}
+}
