@@ -2,13 +2,110 @@ package probe
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
+
+// userAgent is whom servers see: the kubelet's, with the release of the API.
+const userAgent = "kube-probe/1.37"
+
+// maxRedirects are followed, as many as net/http follows.
+const maxRedirects = 10
+
+// transport makes a connection for each question: one that was kept would answer for a
+// server that accepts no more. Certificates are not checked; probes come from the node and carry no secret.
+var transport = &http.Transport{DisableKeepAlives: true, DisableCompression: true, Proxy: nil,
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 
 // Get asks by HTTP as probes and lifecycle hooks do. ok is whether the answer's
 // code is from 200 to 399; the message tells why not. container says which number a named
 // port has; address stands in where the action names no host.
 func Get(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (ok bool, message string) {
-	return false, ""
+	a := get(ctx, action, container, address)
+	return a.kind == good, a.message
+}
+
+func get(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) answer {
+	request, err := request(ctx, action, container, address)
+	if err != nil {
+		return answer{unknown, err.Error()}
+	}
+	client := &http.Client{Transport: transport, CheckRedirect: sameHost}
+	response, err := client.Do(request)
+	if err != nil {
+		return answer{bad, err.Error()} // no connection: the container does not serve
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxOutput))
+	switch code := response.StatusCode; {
+	case err != nil:
+		return answer{bad, err.Error()}
+	case code < 200 || code >= 400:
+		return answer{bad, fmt.Sprintf("HTTP probe failed with statuscode: %d", code)}
+	case code >= 300: // to another host
+		return answer{good, "Probe terminated redirects, Response body: " + string(body)}
+	}
+	return answer{good, ""}
+}
+
+// sameHost does not follow redirects away from the container: that host is not what was asked about.
+func sameHost(request *http.Request, via []*http.Request) error {
+	if request.URL.Hostname() != via[0].URL.Hostname() {
+		return http.ErrUseLastResponse
+	}
+	if len(via) >= maxRedirects {
+		return errors.New("stopped after 10 redirects")
+	}
+	return nil
+}
+
+func request(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (*http.Request, error) {
+	port, err := Port(action.Port, container)
+	if err != nil {
+		return nil, err
+	}
+	host := action.Host
+	if host == "" {
+		host = address
+	}
+	path, err := url.Parse(action.Path)
+	if err != nil { // as it stands, then
+		path = &url.URL{Path: action.Path}
+	}
+	path.Scheme, path.Host = "http", net.JoinHostPort(host, strconv.Itoa(port))
+	if action.Scheme != "" {
+		path.Scheme = strings.ToLower(string(action.Scheme))
+	}
+	if !strings.HasPrefix(path.Path, "/") {
+		path.Path = "/" + path.Path
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range action.HTTPHeaders {
+		request.Header.Add(h.Name, h.Value)
+	}
+	if host := request.Header.Get("Host"); host != "" {
+		request.Host = host
+	}
+	// A header given as empty is not sent: net/http does so with an empty agent.
+	if _, given := request.Header["User-Agent"]; !given {
+		request.Header.Set("User-Agent", userAgent)
+	}
+	if _, given := request.Header["Accept"]; !given {
+		request.Header.Set("Accept", "*/*")
+	} else if request.Header.Get("Accept") == "" {
+		request.Header.Del("Accept")
+	}
+	return request, nil
 }

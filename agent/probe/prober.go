@@ -1,7 +1,9 @@
 package probe
 
 import (
+	"container/heap"
 	"context"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,12 +15,12 @@ import (
 // Target is a probe of a container that has started.
 type Target struct {
 	Pod       *corev1.Pod
-	Container *corev1.Container
-	Probe     podlife.Probes // one, which the container has
-	Attempt   int32          // of the container; comes back with results
-	ID        string         // the runtime's
-	Address   string         // the pod's IP
-	Started   time.Time      // the container
+	Container *corev1.Container // with the probe, whose command is run as it stands there
+	Probe     podlife.Probes    // one, which the container has
+	Attempt   int32             // of the container; comes back with results
+	ID        string            // the runtime's
+	Address   string            // the pod's IP
+	Started   time.Time         // the container
 }
 
 // Result is a verdict on a container.
@@ -36,23 +38,156 @@ type Options struct {
 	// Exec runs a command in a container: its exit code and output. When timeout is over it
 	// ends with context.DeadlineExceeded or a DeadlineExceeded status.
 	Exec func(ctx context.Context, id string, command []string, timeout time.Duration) (code int, output string, err error)
-	// Report takes verdicts, one at a time. It must not call the Prober.
+	// Report takes verdicts, one at a time. It must neither wait nor call the Prober.
 	Report func(Result)
 	// Event tells of each failed answer, with the reasons and messages of the kubelet; may be nil.
+	// It must neither wait nor call the Prober.
 	Event func(pod *corev1.Pod, container, eventType, reason, message string)
 }
 
-// Prober runs the probes of a node's containers.
-type Prober struct{ opts Options }
+// Prober runs the probes of a node's containers. Its methods may be called from many goroutines.
+type Prober struct {
+	opts Options
+	ask  func(context.Context, *Target, *corev1.Probe) answer
+	born time.Time
+	wake chan struct{} // holds one when a probe may be due sooner than was known
+
+	mu      sync.Mutex
+	probes  map[key]*worker
+	waiting timeline
+}
+
+// key names a probe.
+type key struct {
+	pod       types.UID
+	container string
+	probe     podlife.Probes
+}
 
 // New makes a Prober.
-func New(opts Options) *Prober { return &Prober{opts: opts} }
+func New(opts Options) *Prober {
+	p := &Prober{opts: opts, born: time.Now(), wake: make(chan struct{}, 1), probes: map[key]*worker{}}
+	p.ask = p.question
+	return p
+}
 
-// Run asks until ctx ends.
-func (p *Prober) Run(ctx context.Context) { <-ctx.Done() }
-
-// Start begins with a probe of a container, in place of the same one of a former run of it.
-func (p *Prober) Start(t Target) {}
+// Start begins with a probe of a container, in place of the same one of a former run of
+// it. A container that has no such probe is not asked.
+func (p *Prober) Start(t Target) {
+	spec := specOf(t.Container, t.Probe)
+	if spec == nil {
+		return
+	}
+	w := &worker{target: t, spec: spec, period: seconds(spec.PeriodSeconds, 10)}
+	w.due = w.first(p.born, time.Now())
+	k := key{t.Pod.UID, t.Container.Name, t.Probe}
+	p.mu.Lock()
+	p.drop(k)
+	p.probes[k] = w
+	heap.Push(&p.waiting, w)
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
 
 // Stop ends a probe of a container.
-func (p *Prober) Stop(pod types.UID, container string, probe podlife.Probes) {}
+func (p *Prober) Stop(pod types.UID, container string, probe podlife.Probes) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(key{pod, container, probe})
+}
+
+func (p *Prober) drop(k key) {
+	w := p.probes[k]
+	if w == nil {
+		return
+	}
+	w.over = true
+	if w.waits {
+		heap.Remove(&p.waiting, w.index)
+	}
+	delete(p.probes, k)
+}
+
+// Run asks until ctx ends, and then for the last answers.
+func (p *Prober) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		due, next := p.take(time.Now())
+		for _, w := range due {
+			wg.Go(func() { p.probe(ctx, w) })
+		}
+		timer.Reset(next)
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// take takes the probes that are due, and says how long it is to the next.
+func (p *Prober) take(now time.Time) (due []*worker, next time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.waiting) > 0 {
+		if left := p.waiting[0].due.Sub(now); left > 0 {
+			return due, left
+		}
+		due = append(due, heap.Pop(&p.waiting).(*worker))
+	}
+	return due, time.Hour
+}
+
+// probe asks once and draws the conclusion.
+func (p *Prober) probe(ctx context.Context, w *worker) {
+	limited, cancel := context.WithTimeout(ctx, seconds(w.spec.TimeoutSeconds, 1))
+	a := p.ask(limited, &w.target, w.spec)
+	cancel()
+	if ctx.Err() != nil {
+		return // the agent ends; the container did not fail
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.over {
+		return
+	}
+	p.tell(w, a)
+	if told, ok := w.judge(a); told {
+		p.opts.Report(Result{Pod: w.target.Pod.UID, Container: w.target.Container.Name, Probe: w.target.Probe,
+			Attempt: w.target.Attempt, OK: ok, Message: a.message})
+		if w.last(ok) {
+			delete(p.probes, key{w.target.Pod.UID, w.target.Container.Name, w.target.Probe})
+			return
+		}
+	}
+	w.due = after(w.due, w.period, time.Now())
+	heap.Push(&p.waiting, w)
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// tell makes the event of an answer that was not good.
+func (p *Prober) tell(w *worker, a answer) {
+	if p.opts.Event == nil || a.kind == good && a.message == "" {
+		return
+	}
+	name, reason, message := w.target.Probe.String(), "Unhealthy", ""
+	switch a.kind {
+	case good:
+		reason, message = "ProbeWarning", name+" probe warning: "+a.message
+	case bad:
+		message = name + " probe failed: " + a.message
+	default:
+		message = name + " probe errored and resulted in unknown state: " + a.message
+	}
+	p.opts.Event(w.target.Pod, w.target.Container.Name, corev1.EventTypeWarning, reason, message)
+}
