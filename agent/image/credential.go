@@ -1,0 +1,148 @@
+package image
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+var errNoSecrets = errors.New("this node reads no secrets")
+
+// login is what a docker configuration says of one registry.
+type login struct {
+	Username      string `json:"username"`
+	Password      string `json:"password"`
+	Auth          string `json:"auth"` // base64 of USERNAME:PASSWORD
+	IdentityToken string `json:"identitytoken"`
+	RegistryToken string `json:"registrytoken"`
+}
+
+// credential is a login with the registries that it is for.
+type credential struct {
+	pattern string // HOST[:PORT][/PATH]; parts of HOST between dots may hold * and ?
+	auth    *cri.AuthConfig
+}
+
+// credentials are those of the pod's pull secrets that match the repository, best match first.
+// The names of secrets that could not be used are told, too.
+func (p *Puller) credentials(ctx context.Context, pod *corev1.Pod, repository string) (auths []*cri.AuthConfig, unusable []string) {
+	var all []credential
+	for _, ref := range pod.Spec.ImagePullSecrets {
+		secret, err := p.opts.Secret(ctx, pod.Namespace, ref.Name)
+		var some []credential
+		if err == nil {
+			some, err = parseSecret(secret)
+		}
+		if err != nil {
+			unusable = append(unusable, ref.Name)
+			continue
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b credential) int { return len(b.pattern) - len(a.pattern) })
+	for _, c := range all {
+		if c.matches(repository) {
+			auths = append(auths, c.auth)
+		}
+	}
+	return auths, unusable
+}
+
+// parseSecret reads a secret of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg.
+func parseSecret(s *corev1.Secret) ([]credential, error) {
+	logins := map[string]login{}
+	var err error
+	switch {
+	case s.Type == corev1.SecretTypeDockerConfigJson && len(s.Data[corev1.DockerConfigJsonKey]) > 0:
+		var file struct {
+			Auths map[string]login `json:"auths"`
+		}
+		err = json.Unmarshal(s.Data[corev1.DockerConfigJsonKey], &file)
+		logins = file.Auths
+	case s.Type == corev1.SecretTypeDockercfg && len(s.Data[corev1.DockerConfigKey]) > 0:
+		err = json.Unmarshal(s.Data[corev1.DockerConfigKey], &logins)
+	default:
+		err = fmt.Errorf("type %q: must be %s or %s, with the data of that type", s.Type, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeDockercfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("secret %s/%s: %w", s.Namespace, s.Name, err)
+	}
+	var out []credential
+	for address, l := range logins {
+		auth, err := l.auth()
+		if err != nil {
+			return nil, fmt.Errorf("secret %s/%s: auths[%q]: %w", s.Namespace, s.Name, address, err)
+		}
+		out = append(out, credential{pattern: pattern(address), auth: auth})
+	}
+	slices.SortFunc(out, func(a, b credential) int { return strings.Compare(a.pattern, b.pattern) })
+	return out, nil
+}
+
+func (l login) auth() (*cri.AuthConfig, error) {
+	a := &cri.AuthConfig{Username: l.Username, Password: l.Password, IdentityToken: l.IdentityToken, RegistryToken: l.RegistryToken}
+	if l.Auth == "" {
+		return a, nil
+	}
+	data, err := base64.StdEncoding.DecodeString(strings.TrimRight(l.Auth, "\n"))
+	if err != nil {
+		return nil, fmt.Errorf("auth: must be base64 of USERNAME:PASSWORD: %w", err)
+	}
+	user, password, ok := strings.Cut(strings.TrimRight(string(data), "\x00"), ":")
+	if !ok {
+		return nil, errors.New("auth: must be base64 of USERNAME:PASSWORD: there is no colon in it")
+	}
+	a.Username, a.Password = user, password
+	return a, nil
+}
+
+// pattern is the address of a registry as docker configurations write it, without
+// scheme and version of the protocol.
+func pattern(address string) string {
+	address = strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://")
+	address = strings.TrimSuffix(address, "/")
+	for _, version := range []string{"/v1", "/v2"} {
+		address = strings.TrimSuffix(address, version)
+	}
+	return address
+}
+
+// matches says whether the login is for the repository, given as HOST[:PORT]/PATH.
+func (c credential) matches(repository string) bool {
+	host, rest, _ := strings.Cut(repository, "/")
+	wantHost, wantPath, _ := strings.Cut(c.pattern, "/")
+	if wantPath != "" && rest != wantPath && !strings.HasPrefix(rest, wantPath+"/") {
+		return false
+	}
+	if isHub(host) && isHub(wantHost) {
+		return true
+	}
+	host, port, _ := strings.Cut(host, ":")
+	wantHost, wantPort, _ := strings.Cut(wantHost, ":")
+	if wantPort != "" && wantPort != port {
+		return false
+	}
+	parts, wantParts := strings.Split(host, "."), strings.Split(wantHost, ".")
+	if len(parts) != len(wantParts) {
+		return false
+	}
+	for i := range parts {
+		if ok, err := path.Match(wantParts[i], parts[i]); err != nil || !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// isHub says whether a host is one of the names of the default registry.
+func isHub(host string) bool {
+	return host == "docker.io" || host == "index.docker.io" || host == "registry-1.docker.io"
+}

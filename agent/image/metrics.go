@@ -1,0 +1,51 @@
+package image
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics of a Puller, under the kubelet's names.
+type Metrics struct {
+	duration *prometheus.HistogramVec
+}
+
+// sizes are the kubelet's classes of images, by bytes.
+var sizes = []struct {
+	limit uint64
+	name  string
+}{{10 << 20, "0-10MB"}, {100 << 20, "10MB-100MB"}, {500 << 20, "100MB-500MB"}, {1 << 30, "500MB-1GB"}, {5 << 30, "1GB-5GB"},
+	{10 << 30, "5GB-10GB"}, {20 << 30, "10GB-20GB"}, {30 << 30, "20GB-30GB"}, {40 << 30, "30GB-40GB"}, {60 << 30, "40GB-60GB"}, {100 << 30, "60GB-100GB"}}
+
+const largest = "GT100GB"
+
+// NewMetrics are metrics that count nothing yet.
+func NewMetrics() *Metrics {
+	m := &Metrics{duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "kubelet_image_pull_duration_seconds", Help: "Duration in seconds to pull an image.",
+		Buckets: []float64{1, 5, 10, 20, 30, 60, 180, 300, 600, 900, 1200, 1800, 3600},
+	}, []string{"image_size_in_bytes"})}
+	for _, s := range sizes {
+		m.duration.WithLabelValues(s.name)
+	}
+	m.duration.WithLabelValues(largest)
+	return m
+}
+
+func (m *Metrics) pulled(bytes uint64, took time.Duration) {
+	name := largest
+	for _, s := range sizes {
+		if bytes <= s.limit {
+			name = s.name
+			break
+		}
+	}
+	m.duration.WithLabelValues(name).Observe(took.Seconds())
+}
+
+// Describe and Collect make Metrics a prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) { m.duration.Describe(to) }
+
+// Collect tells the metrics.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) { m.duration.Collect(to) }

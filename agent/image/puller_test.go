@@ -1,0 +1,308 @@
+package image_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/image"
+	"github.com/berthproject/berth/agent/pods"
+	"github.com/berthproject/berth/agent/runtime/fake"
+)
+
+// bed is a puller over a fake runtime, at a time of its own.
+type bed struct {
+	service *fake.Service
+	puller  *image.Puller
+	now     time.Time
+	events  []string
+}
+
+func newBed(change func(*image.Options)) *bed {
+	b := &bed{service: fake.New(), now: time.Unix(1000, 0)}
+	o := image.Options{
+		Service: b.service, Now: func() time.Time { return b.now },
+		Event: func(_ *corev1.Pod, container, _, reason, message string) {
+			b.events = append(b.events, container+" "+reason+": "+message)
+		},
+	}
+	if change != nil {
+		change(&o)
+	}
+	b.puller = image.New(o)
+	return b
+}
+
+func pod(uid string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: uid, UID: types.UID(uid)}}
+}
+
+func (b *bed) ensure(uid, name string, policy corev1.PullPolicy) (string, *pods.Wait) {
+	id, err := b.puller.Ensure(context.Background(), pod(uid), &corev1.Container{Name: "c", Image: name, ImagePullPolicy: policy}, nil)
+	var w *pods.Wait
+	if err != nil && !errors.As(err, &w) {
+		w = &pods.Wait{Reason: "not a Wait", Message: err.Error()}
+	}
+	return id, w
+}
+
+func (b *bed) pulls() (n int) {
+	for _, c := range b.service.Calls() {
+		if strings.HasPrefix(c, "PullImage ") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestPolicies(t *testing.T) {
+	for name, tc := range map[string]struct {
+		image         string
+		policy        corev1.PullPolicy
+		there         string
+		pulls         int
+		reason, event string
+	}{
+		"absent, if not present":       {image: "app:1", policy: corev1.PullIfNotPresent, pulls: 1, event: "Successfully pulled image \"app:1\" in 0s (0s including waiting). Image size: 1048576 bytes."},
+		"present, if not present":      {image: "app:1", policy: corev1.PullIfNotPresent, there: "app:1", event: "Container image \"app:1\" already present on machine and can be accessed by the pod"},
+		"present, always":              {image: "app:1", policy: corev1.PullAlways, there: "app:1", pulls: 1, event: "Pulling image \"app:1\""},
+		"present, never":               {image: "app:1", policy: corev1.PullNever, there: "app:1", event: "already present"},
+		"absent, never":                {image: "app:1", policy: corev1.PullNever, reason: "ErrImageNeverPull", event: "Container image \"app:1\" is not present with pull policy of Never"},
+		"no tag, no policy is always":  {image: "app", there: "app:latest", pulls: 1},
+		"a tag, no policy is if not":   {image: "app:1", there: "app:1"},
+		"no tag, if not present":       {image: "app", policy: corev1.PullIfNotPresent, there: "app:latest"},
+		"no name at all":               {image: "App:1", policy: corev1.PullAlways, reason: "InvalidImageName", event: "Failed to apply default image tag \"App:1\": couldn't parse image name \"App:1\": invalid reference format: repository name (library/App) must be lowercase"},
+		"a name that is not one, else": {image: "app::", policy: corev1.PullAlways, reason: "InvalidImageName", event: "invalid reference format"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(nil)
+			if tc.there != "" {
+				b.service.PutImage(tc.there, 1<<20)
+			}
+			id, w := b.ensure("p", tc.image, tc.policy)
+			switch {
+			case w == nil && (tc.reason != "" || id == ""):
+				t.Errorf("got image %q, want reason %q", id, tc.reason)
+			case w != nil && w.Reason != tc.reason:
+				t.Errorf("got reason %s (%s), want %q", w.Reason, w.Message, tc.reason)
+			}
+			if b.pulls() != tc.pulls {
+				t.Errorf("%d pulls, want %d", b.pulls(), tc.pulls)
+			}
+			if !strings.Contains(strings.Join(b.events, "\n"), tc.event) {
+				t.Errorf("events %q: want one with %q", b.events, tc.event)
+			}
+		})
+	}
+}
+
+// Failures back off for each pod and image: 10 s, 20 s, ... 5 min; what another pod asks
+// for is tried at once.
+func TestBackOff(t *testing.T) {
+	b := newBed(nil)
+	gone := status.Error(codes.NotFound, "no such manifest")
+	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
+		b.service.Fail("PullImage", gone)
+		_, w := b.ensure("p", "app:1", corev1.PullAlways)
+		if w == nil || w.Reason != "ErrImagePull" || w.Message != "rpc error: code = NotFound desc = no such manifest" {
+			t.Fatalf("failure %d: %+v, want ErrImagePull", i, w)
+		}
+		_, w = b.ensure("p", "app:1", corev1.PullAlways)
+		if w == nil || w.Reason != "ImagePullBackOff" || w.Message != "Back-off pulling image \"app:1\": ErrImagePull: rpc error: code = NotFound desc = no such manifest" {
+			t.Fatalf("after failure %d: %+v, want ImagePullBackOff", i, w)
+		}
+		if got := w.Again.Sub(b.now); got != want*time.Second {
+			t.Errorf("after failure %d the pause is %v, want %ds", i, got, want)
+		}
+		b.now = w.Again
+	}
+	b.service.Fail("PullImage", gone)
+	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ErrImagePull" {
+		t.Errorf("%+v, want ErrImagePull", w)
+	}
+	if _, w := b.ensure("q", "app:1", corev1.PullAlways); w != nil {
+		t.Errorf("another pod: %+v, want the image", w)
+	}
+	// 10 minutes without a failure forget them.
+	b.now = b.now.Add(10*time.Minute + time.Second)
+	b.service.Fail("PullImage", gone, gone)
+	b.ensure("r", "app:1", corev1.PullAlways)
+	b.ensure("p", "app:1", corev1.PullAlways)
+	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Again.Sub(b.now) != 10*time.Second {
+		t.Errorf("%+v, want a pause of 10 s", w)
+	}
+	if !slices.Contains(b.events, "c Failed: Error: ImagePullBackOff") || !slices.Contains(b.events, "c BackOff: Back-off pulling image \"app:1\"") {
+		t.Errorf("events %q lack those of the kubelet", b.events)
+	}
+}
+
+func TestSpecialFailures(t *testing.T) {
+	for text, want := range map[string]string{
+		"RegistryUnavailable: i/o timeout":        "image pull failed for app:1 because the registry is unavailable: RegistryUnavailable: i/o timeout",
+		"SignatureValidationFailed: unknown key":  "image pull failed for app:1 because the signature validation failed: SignatureValidationFailed: unknown key",
+		"anything else, such as a full disk here": "anything else, such as a full disk here",
+	} {
+		b := newBed(nil)
+		b.service.Fail("PullImage", errors.New(text))
+		if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Message != want {
+			t.Errorf("%+v, want message %q", w, want)
+		}
+	}
+	b := newBed(nil)
+	b.service.Fail("ImageStatus", errors.New("lost"))
+	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ImageInspectError" || w.Message != `Failed to inspect image "app:1": lost` {
+		t.Errorf("%+v, want ImageInspectError", w)
+	}
+}
+
+// held is a runtime whose pulls last until they are let go.
+type held struct {
+	*fake.Service
+	under, all atomic.Int32
+	free       chan struct{}
+}
+
+func (h *held) PullImage(ctx context.Context, i *cri.ImageSpec, auth *cri.AuthConfig, sandbox *cri.PodSandboxConfig) (string, error) {
+	h.under.Add(1)
+	h.all.Add(1)
+	defer h.under.Add(-1)
+	<-h.free
+	return h.Service.PullImage(ctx, i, auth, sandbox)
+}
+
+// Pulls take turns; who waited for the same image does not pull it again.
+func TestTurns(t *testing.T) {
+	for _, tc := range []struct {
+		parallel, images, atOnce, all int
+	}{
+		{0, 8, 1, 8}, {3, 8, 3, 8}, {-1, 8, 8, 8}, {0, 1, 1, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := &held{Service: fake.New(), free: make(chan struct{})}
+			p := image.New(image.Options{Service: h, Parallel: tc.parallel})
+			done := make(chan error, 8)
+			for i := range 8 {
+				go func() {
+					name := fmt.Sprint("app:", i%tc.images)
+					_, err := p.Ensure(context.Background(), pod(fmt.Sprint(i)), &corev1.Container{Image: name, ImagePullPolicy: corev1.PullIfNotPresent}, nil)
+					done <- err
+				}()
+			}
+			synctest.Wait()
+			if got := int(h.under.Load()); got != tc.atOnce {
+				t.Errorf("parallel %d: %d pulls at once, want %d", tc.parallel, got, tc.atOnce)
+			}
+			close(h.free)
+			for range 8 {
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+			if got := int(h.all.Load()); got != tc.all {
+				t.Errorf("parallel %d: %d pulls of %d images for 8 pods, want %d", tc.parallel, got, tc.images, tc.all)
+			}
+		})
+	}
+}
+
+// Each login that matches is tried, the one with the longest address first; a
+// pod whose secret is not there pulls without.
+func TestCredentials(t *testing.T) {
+	config := `{"auths": {
+		"https://registry.io/v1/": {"auth": "` + base64.StdEncoding.EncodeToString([]byte("host:pw")) + `"},
+		"registry.io/team": {"username": "team", "password": "pw"},
+		"*.io": {"username": "glob", "password": "pw"},
+		"other.io": {"username": "other", "password": "pw"},
+		"https://index.docker.io/v1/": {"username": "hub", "password": "pw"}}}`
+	secrets := map[string]*corev1.Secret{
+		"new":    {Type: corev1.SecretTypeDockerConfigJson, Data: map[string][]byte{".dockerconfigjson": []byte(config)}},
+		"old":    {Type: corev1.SecretTypeDockercfg, Data: map[string][]byte{".dockercfg": []byte(`{"registry.io:5000": {"username": "port", "password": "pw"}}`)}},
+		"opaque": {Type: corev1.SecretTypeOpaque},
+	}
+	for name, want := range map[string][]string{
+		"registry.io/team/app:1":  {"team", "host", "glob"},
+		"registry.io/teams/app:1": {"host", "glob"},
+		"registry.io:5000/app:1":  {"port", "host", "glob"},
+		"app:1":                   {"hub", "glob"}, // docker.io
+		"quay.test/app:1":         {""},
+	} {
+		var asked []string
+		recorder := recorder{pull: func(auth *cri.AuthConfig) { asked = append(asked, auth.GetUsername()) }}
+		var events []string
+		p := image.New(image.Options{
+			Service: recorder,
+			Secret: func(_ context.Context, _, name string) (*corev1.Secret, error) {
+				if s := secrets[name]; s != nil {
+					return s, nil
+				}
+				return nil, errors.New("not found")
+			},
+			Event: func(_ *corev1.Pod, _, _, reason, message string) { events = append(events, reason+": "+message) },
+		})
+		owner := pod("p")
+		for _, s := range []string{"new", "old", "opaque", "missing"} {
+			owner.Spec.ImagePullSecrets = append(owner.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: s})
+		}
+		_, err := p.Ensure(context.Background(), owner, &corev1.Container{Image: name}, nil)
+		if err == nil || !slices.Equal(asked, want) {
+			t.Errorf("%s: asked as %q (%v), want %q", name, asked, err, want)
+		}
+		if want := "FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (opaque, missing); attempting to pull the image may not succeed."; !slices.Contains(events, want) {
+			t.Errorf("events %q: want %q", events, want)
+		}
+	}
+}
+
+// recorder is a runtime that refuses all pulls.
+type recorder struct {
+	*fake.Service
+	pull func(*cri.AuthConfig)
+}
+
+func (recorder) ImageStatus(context.Context, *cri.ImageSpec) (*cri.Image, error) { return nil, nil }
+func (r recorder) PullImage(_ context.Context, _ *cri.ImageSpec, auth *cri.AuthConfig, _ *cri.PodSandboxConfig) (string, error) {
+	r.pull(auth)
+	return "", errors.New("denied")
+}
+
+// A pod that goes while its image comes is no failure of the image.
+func TestAnEndedPodIsNoFailure(t *testing.T) {
+	b := newBed(nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := b.puller.Ensure(ctx, pod("p"), &corev1.Container{Image: "app:1"}, nil)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w != nil {
+		t.Errorf("afterwards: %+v, want the image", w)
+	}
+}
+
+func TestList(t *testing.T) {
+	s := fake.New()
+	for i := range 60 {
+		s.PutImage(fmt.Sprintf("app:%02d", i), uint64(i/2))
+	}
+	list, err := image.List(context.Background(), s)
+	if err != nil || len(list) != 50 || list[0].SizeBytes != 29 || list[49].SizeBytes != 5 {
+		t.Fatalf("%d images, %v, want the 50 largest", len(list), err)
+	}
+	if list[0].Names[1] != "app:58" || list[1].Names[1] != "app:59" {
+		t.Errorf("order %v, %v, want images of one size by name", list[0], list[1])
+	}
+}
