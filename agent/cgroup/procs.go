@@ -20,6 +20,10 @@ func (h *Host) Add(path string, pid int) error {
 	return nil
 }
 
+// Joins are the directories in whose cgroup.procs a process writes "0" to join
+// the cgroup by itself.
+func (h *Host) Joins(path string) []string { return h.making(path) }
+
 // Procs are the ids of the processes in the cgroup and in all below it.
 // Processes outside of the agent's pid namespace are left out. A cgroup that
 // is not there has none.

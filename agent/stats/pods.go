@@ -100,6 +100,9 @@ func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []p
 	return p.out
 }
 
+// Cgroup is where a pod's processes are.
+func (p *Pods) Cgroup(pod *corev1.Pod) string { return p.opts.Cgroup(pod) }
+
 // Prepare opens the files of the pods in list, so that Observe need not.
 func (p *Pods) Prepare(list []*corev1.Pod) {
 	p.mu.Lock()

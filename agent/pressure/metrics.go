@@ -1,0 +1,99 @@
+package pressure
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/berthproject/berth/engine/pressure"
+)
+
+// Metrics of a Shell, under the kubelet's names where it has them.
+type Metrics struct {
+	evictions                *prometheus.CounterVec
+	statsAge                 *prometheus.HistogramVec
+	reaction                 prometheus.Histogram
+	steps                    *prometheus.CounterVec
+	byAlarm, byClock, byWake prometheus.Counter // of steps: counting allocates nothing
+	available                *prometheus.GaugeVec
+	stalled                  prometheus.Gauge
+	left                     [pressure.NumSignals]prometheus.Gauge // of available
+}
+
+// NewMetrics are metrics that count nothing yet.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		evictions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kubelet_evictions", Help: "Cumulative number of pod evictions by eviction signal",
+		}, []string{"eviction_signal"}),
+		statsAge: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "kubelet_eviction_stats_age_seconds", Help: "Time between when stats are collected, and when pod is evicted based on those stats by eviction signal",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"eviction_signal"}),
+		reaction: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "berth_pressure_reaction_seconds", Help: "Time from waking up to SIGKILL sent to the victim's cgroup",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1},
+		}),
+		steps: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "berth_pressure_looks_total", Help: "How often the node's figures were read, by what asked for it",
+		}, []string{"by"}),
+		available: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "berth_pressure_available", Help: "What is available of a signal (bytes, inodes or processes), as read last",
+		}, []string{"eviction_signal"}),
+		stalled: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "berth_pressure_memory_stalled_seconds", Help: "Time in which some process of the node has waited for memory (PSI), since boot",
+		}),
+	}
+	for s := range pressure.NumSignals {
+		m.evictions.WithLabelValues(s.String())
+		m.left[s] = m.available.WithLabelValues(s.String())
+	}
+	m.byAlarm, m.byClock, m.byWake = m.steps.WithLabelValues(byAlarm), m.steps.WithLabelValues(byClock), m.steps.WithLabelValues(byWake)
+	return m
+}
+
+// What makes the shell look.
+const (
+	byAlarm = "alarm"
+	byClock = "clock"
+	byWake  = "wake"
+)
+
+// Describe and Collect make Metrics a prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, c := range m.all() {
+		c.Describe(to)
+	}
+}
+
+// Collect hands over the figures.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	for _, c := range m.all() {
+		c.Collect(to)
+	}
+}
+
+func (m *Metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.evictions, m.statsAge, m.reaction, m.steps, m.available, m.stalled}
+}
+
+func (m *Metrics) count(by string) {
+	switch by {
+	case byAlarm:
+		m.byAlarm.Inc()
+	case byWake:
+		m.byWake.Inc()
+	default:
+		m.byClock.Inc()
+	}
+}
+
+// show makes what was read last the metrics.
+func (m *Metrics) show(o *pressure.Observation) {
+	for of := range o.Signals {
+		if o.Signals[of].Known {
+			m.left[of].Set(float64(o.Signals[of].Available))
+		}
+	}
+	if o.Cache.Stalled >= 0 {
+		m.stalled.Set(o.Cache.Stalled.Seconds())
+	}
+}

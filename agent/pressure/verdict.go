@@ -1,0 +1,67 @@
+package pressure
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// OutOfDisk is the condition of a node whose disks have less than their reserve.
+const OutOfDisk corev1.NodeConditionType = pressure.ReasonOutOfDisk
+
+// Admit says why the node does not take the pod now; nil: it does.
+func (s *Shell) Admit(pod *corev1.Pod) *agent.Refusal {
+	p, terms := s.intake.Pod(pod), intake.PressureTerms(pod)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok, reason, message := s.machine.Admit(p, terms); !ok {
+		return &agent.Refusal{Reason: reason, Message: message}
+	}
+	if ok, reason, message := s.reserve.Admit(time.Now()); !ok {
+		return &agent.Refusal{Reason: reason, Message: message}
+	}
+	return nil
+}
+
+// Conditions are those that the shell keeps.
+func (s *Shell) Conditions() []corev1.NodeCondition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []corev1.NodeCondition
+	add := func(of corev1.NodeConditionType, c pressure.Condition, reason, message string) {
+		status, since := corev1.ConditionFalse, c.Since
+		if c.True {
+			status = corev1.ConditionTrue
+		}
+		if since.IsZero() {
+			since = s.started
+		}
+		out = append(out, corev1.NodeCondition{Type: of, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(since)})
+	}
+	for k, c := range s.machine.Conditions() {
+		reason, message := pressure.ConditionWords(model.Pressure(k), c.True)
+		add(corev1.NodeConditionType(pressure.ConditionType(model.Pressure(k))), c, reason, message)
+	}
+	if s.opts.Reserve.Bytes != ([pressure.NumFilesystems]int64{}) {
+		reason, message := s.reserve.Words()
+		add(OutOfDisk, s.reserve.Condition(), reason, message)
+	}
+	return out
+}
+
+// Taints are those that the node is to have: out-of-disk. Those of the other
+// conditions are put by the loop that watches nodes.
+func (s *Shell) Taints() []corev1.Taint {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.reserve.Condition().True {
+		return nil
+	}
+	return []corev1.Taint{{Key: pressure.TaintOutOfDisk, Effect: corev1.TaintEffectNoSchedule}}
+}
