@@ -4,7 +4,7 @@ SHELL = bash
 GO ?= go
 SHELLS = ./actuate/... ./agent/... ./control/... ./feed/... ./load/...
 
-.PHONY: help build test vet race check bench soak test-v2 fuzz-parity bench-parity e2e-kube fmt
+.PHONY: help build test vet race check bench soak test-v2 bench-pressure fuzz-parity bench-parity e2e-kube fmt
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ bench: ## CPU and allocations of a decision at 500, 5,000 and 50,000 nodes
 
 soak: ## the long kill loops, big seeds and 100,000 simulations; prints their counts
 	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./e2e -count 1 -v -timeout 180m -run 'Soak|Fuzz|Kill|Twin|Equal' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
+
+bench-pressure: ## a node out of memory: crossing to SIGKILL beside polls of 1 s and 10 s (ARGS=-quick: a smoke test, ARGS=-help: choices)
+	CGO_ENABLED=0 $(GO) run ./bench/pressure $(ARGS)
 
 test-v2: ## the tests of cgroup v2 in an emulated machine that has it; writes docs/test-v2.txt
 	.ci/test-v2 docs/test-v2.txt

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -35,6 +36,8 @@ type Spec struct {
 	Priority int32
 	Memory   string   // request, e.g. 64Mi; "" for none: the pod is BestEffort
 	Args     []string // of agent/workload
+	// OOMScoreAdj is how likely the kernel is to choose it, 0 to 1000.
+	OOMScoreAdj int
 }
 
 // Run makes a pod and starts its process, which is in the cgroup before it works.
@@ -55,6 +58,12 @@ func (n *Node) Run(s Spec) (*Pod, error) {
 		return nil, fmt.Errorf("pod %s: %w", s.Name, err)
 	}
 	p.out = bufio.NewReader(out)
+	if s.OOMScoreAdj != 0 {
+		name := fmt.Sprintf("/proc/%d/oom_score_adj", p.cmd.Process.Pid)
+		if err := os.WriteFile(name, []byte(strconv.Itoa(s.OOMScoreAdj)), 0); err != nil {
+			return nil, fmt.Errorf("pod %s: %w", s.Name, err)
+		}
+	}
 	go func() {
 		_, _ = p.cmd.Process.Wait()
 		close(p.gone)

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/internal/testkit/plain"
+)
+
+func main() {
+	plain.Main()
+	runs := flag.Int("runs", 100, "runs of the shell against a hog of 500 MiB/s; a fifth against each other hog, a tenth of each poll")
+	quick := flag.Bool("quick", false, "a smoke test: five runs against 500 and 2000 MiB/s, one of each poll")
+	pods := flag.Int("pods", 50, "pods on the node")
+	memory := flag.Int64("memory", 2<<30, "`bytes` of the node")
+	threshold := flag.Int64("threshold", 100<<20, "`bytes` that must be available")
+	verbose := flag.Bool("v", false, "print what the shell logs")
+	flag.Parse()
+	if !*verbose {
+		klog.SetLogger(klog.Logger{})
+	}
+	b := bench{pods: *pods, memory: *memory, threshold: *threshold, runs: *runs, rates: []int64{100, 500, 1000, 2000}}
+	if *quick {
+		b.runs, b.rates = 5, []int64{500, 2000}
+	}
+	if err := b.all(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench-pressure:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is what is measured.
+type bench struct {
+	pods              int
+	memory, threshold int64
+	runs              int
+	rates             []int64 // MiB a second
+}
+
+// watchers are ours, and what others do.
+var watchers = []watcher{{"berth", 0}, {"poll 1 s", time.Second}, {"poll 10 s", 10 * time.Second}}
+
+// count is how often a watcher runs against a rate.
+func (b bench) count(w watcher, rate int64) int {
+	switch {
+	case w.poll > 0:
+		return max(b.runs/10, 1)
+	case rate == 500:
+		return b.runs
+	}
+	return max(b.runs/5, min(b.runs, 5))
+}
+
+func (b bench) all() error {
+	n, err := plainNode(b.memory, b.pods)
+	if err != nil {
+		return err
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	go func() {
+		<-interrupted
+		_ = n.close()
+		os.Exit(130)
+	}()
+	rows, err := b.rows(n)
+	if closed := n.close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Printf("node of %d MiB, hard threshold %d MiB, %d pods; %s, cgroups %s, %d CPUs, load %s\n",
+		b.memory>>20, b.threshold>>20, b.pods, kernel(), n.host().Mode, runtime.NumCPU(), load())
+	print(os.Stdout, rows)
+	return b.verdict(rows)
+}
+
+func (b bench) rows(n node) ([]row, error) {
+	var rows []row
+	for _, rate := range b.rates {
+		for _, w := range watchers {
+			r := row{watcher: w, rate: rate << 20}
+			for i := range b.count(w, rate) {
+				o, err := run(n, w, b.threshold, rate<<20)
+				if err != nil {
+					return nil, err
+				}
+				r.runs = append(r.runs, o)
+				fmt.Fprintf(os.Stderr, "\r%-10s %5d MiB/s  %3d", w.name, rate, i+1)
+			}
+			rows = append(rows, r)
+		}
+	}
+	fmt.Fprintln(os.Stderr)
+	return rows, nil
+}
+
+// verdict fails where the shell does not do what it promises.
+func (b bench) verdict(rows []row) error {
+	var broken []string
+	for _, r := range rows {
+		if r.watcher.poll > 0 {
+			continue
+		}
+		name := fmt.Sprintf("hog of %d MiB/s: ", r.rate>>20)
+		if n := r.lost(); n > 0 && r.rate>>20 <= 500 {
+			broken = append(broken, name+fmt.Sprintf("the kernel was first %d times", n))
+		}
+		if wrong := r.wrong(); len(wrong) > 0 {
+			broken = append(broken, name+fmt.Sprintf("also evicted %v", wrong))
+		}
+		kills := r.times(func(o outcome) time.Duration { return o.kill })
+		if len(kills) > 0 && (at(kills, .5) > 5*time.Millisecond || at(kills, .99) > 50*time.Millisecond) {
+			broken = append(broken, name+"crossing to SIGKILL takes more than 5 ms (p50) or 50 ms (p99)")
+		}
+	}
+	if len(broken) > 0 {
+		return fmt.Errorf("%s", strings.Join(broken, "; "))
+	}
+	return nil
+}
+
+func kernel() string {
+	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return "Linux"
+	}
+	return "Linux " + strings.TrimSpace(string(b))
+}
+
+func load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Fields(string(b))[0]
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/internal/testkit/plain"
+)
+
+// node is what hogs run on: plain processes, or containers.
+type node interface {
+	shell.Agent
+	host() *cgroup.Host
+	path() string
+	podsPath() string
+	stats() *stats.Pods
+	capacity() (int64, error)
+	names() []string // of the pods evicted so far
+	hog(rate int64) (hog, error)
+	close() error
+}
+
+// hog is a pod that takes memory until it is ended.
+type hog interface {
+	gone() <-chan struct{}
+	oomKilled() (bool, error)
+	forget() error
+}
+
+// processes is a node of plain processes.
+type processes struct{ *plain.Node }
+
+// plainNode makes a node with pods that mind their own business.
+func plainNode(memory int64, pods int) (node, error) {
+	n, err := plain.New(memory, 4096)
+	if err != nil {
+		return nil, err
+	}
+	p := processes{n}
+	for i := range pods - 1 {
+		if err := p.idle(i, memory); err != nil {
+			_ = n.Close()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// idle starts a pod that is not the hog: the first holds half of the node, within its request.
+func (p processes) idle(i int, memory int64) error {
+	s := plain.Spec{Name: fmt.Sprint("idle-", i), Memory: "64Mi", Args: []string{"-memory=2Mi"}}
+	switch {
+	case i == 0:
+		s = plain.Spec{Name: "large", Memory: fmt.Sprint(memory), Priority: 100, Args: []string{fmt.Sprint("-memory=", memory/2)}}
+	case i%2 == 0:
+		s.Memory = ""
+	}
+	pod, err := p.Run(s)
+	if err == nil {
+		err = pod.Said("memory done")
+	}
+	return err
+}
+
+func (p processes) host() *cgroup.Host { return p.Host }
+func (p processes) path() string       { return p.Path }
+func (p processes) podsPath() string   { return p.PodsPath() }
+func (p processes) stats() *stats.Pods { return p.Stats }
+func (p processes) names() []string    { return p.Names() }
+func (p processes) close() error       { return p.Close() }
+
+func (p processes) capacity() (int64, error) { return capacity(p.Host, p.Path) }
+
+func capacity(h *cgroup.Host, path string) (int64, error) {
+	g, err := h.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer g.Close()
+	return g.Capacity()
+}
+
+func (p processes) hog(rate int64) (hog, error) {
+	pod, err := p.Run(plain.Spec{
+		Name: "hog", Memory: "64Mi", OOMScoreAdj: 1000,
+		Args: []string{"-memory=64Gi", fmt.Sprint("-memory-rate=", rate)},
+	})
+	return process{p, pod}, err
+}
+
+type process struct {
+	node processes
+	pod  *plain.Pod
+}
+
+func (p process) gone() <-chan struct{} { return p.pod.Gone() }
+
+func (p process) oomKilled() (bool, error) {
+	return oomKilled(p.node.Host, p.node.Cgroup(p.pod.Object))
+}
+
+func oomKilled(h *cgroup.Host, path string) (bool, error) {
+	g, err := h.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer g.Close()
+	kills, err := g.OOMKills()
+	return kills > 0, err
+}
+
+func (p process) forget() error { return p.pod.Forget() }

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// reference watches usage of a cgroup more closely than anything that is measured.
+type reference struct {
+	crossed atomic.Int64 // when usage was first above the level, in ns; 0: never
+	below   atomic.Int64 // when it was first below again after that
+	most    atomic.Int64
+	rate    atomic.Int64 // bytes a second over the 100 ms before the crossing
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// every is how often it looks.
+const every = 500 * time.Microsecond
+
+func refer(h *cgroup.Host, path string, level int64) (*reference, error) {
+	g, err := h.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &reference{stop: make(chan struct{}), done: make(chan struct{})}
+	go r.run(g, level)
+	return r, nil
+}
+
+// sample is what was seen when.
+type sample struct{ at, usage int64 }
+
+func (r *reference) run(g *cgroup.Group, level int64) {
+	defer close(r.done)
+	defer g.Close()
+	runtime.LockOSThread() // the thread ends with its priority
+	first()
+	var past [200]sample // 100 ms
+	sleep := unix.NsecToTimespec(every.Nanoseconds())
+	for i := 0; ; i++ {
+		select {
+		case <-r.stop:
+			return
+		default:
+		}
+		usage, err := g.Usage()
+		now := time.Now().UnixNano()
+		if err == nil {
+			r.see(now, usage, level, past[(i+1)%len(past)])
+			past[i%len(past)] = sample{now, usage}
+		}
+		_ = unix.Nanosleep(&sleep, nil)
+	}
+}
+
+func (r *reference) see(now, usage, level int64, old sample) {
+	r.most.Store(max(r.most.Load(), usage))
+	switch {
+	case r.crossed.Load() == 0 && usage > level:
+		r.crossed.Store(now)
+		if old.at > 0 {
+			r.rate.Store(int64(float64(usage-old.usage) / float64(now-old.at) * 1e9))
+		}
+	case r.crossed.Load() != 0 && r.below.Load() == 0 && usage <= level:
+		r.below.Store(now)
+	}
+}
+
+func (r *reference) close() {
+	close(r.stop)
+	<-r.done
+}
+
+// first puts this thread before all others: SCHED_FIFO, or what is to be had.
+func first() {
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 10}
+	if unix.SchedSetAttr(0, &attr, 0) != nil {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/engine/pressure"
+)
+
+// watcher is a way to watch a node.
+type watcher struct {
+	name string
+	poll time.Duration // 0: the shell as it is
+}
+
+// outcome is what came of one run.
+type outcome struct {
+	kill, below time.Duration // after the crossing; below is 0 if the kernel was first
+	over        int64         // most bytes above the threshold
+	rate        int64         // bytes a second, as reached
+	oom         bool          // the kernel killed
+	wrong       []string      // pods evicted other than the hog, once
+}
+
+// shellOptions are the options by which a watcher watches.
+func (w watcher) options(n node, threshold int64) shell.Options {
+	config := pressure.Config{
+		Thresholds: []pressure.Threshold{{Signal: pressure.MemoryAvailable, Value: pressure.Value{Quantity: pressure.Bytes(threshold)}}},
+		Transition: 5 * time.Minute, Options: pressure.Better(),
+	}
+	if w.poll > 0 {
+		config.Options = pressure.Options{}
+	}
+	return shell.Options{
+		Node: "bench", Host: n.host(), Cgroup: n.path(), Pods: n.podsPath(), Config: config, Stats: n.stats(), Log: klog.Background(),
+		NoAlarm: w.poll > 0, Slow: w.poll, Fast: w.poll,
+	}
+}
+
+// run starts a hog under a watcher and waits until it is gone.
+func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
+	var killed atomic.Int64
+	o := w.options(n, threshold)
+	o.Killed = func(_ *corev1.Pod, at time.Time) { killed.CompareAndSwap(0, at.UnixNano()) }
+	before := len(n.names())
+	s, err := shell.New(o)
+	if err != nil {
+		return out, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	// A poll is at any phase when the hog begins.
+	time.Sleep(time.Duration(rand.Int64N(int64(max(w.poll, time.Millisecond)))) % time.Second)
+	go func() { done <- s.Run(ctx, n) }()
+	defer func() { cancel(); <-done }()
+	if w.poll > 0 {
+		time.Sleep(time.Duration(rand.Int64N(int64(w.poll))))
+	} else {
+		time.Sleep(50 * time.Millisecond) // it has seen all pods
+	}
+	capacity, err := n.capacity()
+	if err != nil {
+		return out, err
+	}
+	r, err := refer(n.host(), n.path(), capacity-threshold)
+	if err != nil {
+		return out, err
+	}
+	defer r.close()
+	hog, err := n.hog(rate)
+	if err != nil {
+		return out, err
+	}
+	select {
+	case <-hog.gone():
+	case <-time.After(2 * time.Minute):
+		return out, fmt.Errorf("%s: a hog of %d MiB/s was not ended within 2 minutes", w.name, rate>>20)
+	}
+	// What goes wrong after the first kill goes wrong soon.
+	time.Sleep(300 * time.Millisecond)
+	oom, err := hog.oomKilled()
+	if err != nil {
+		return out, err
+	}
+	out = outcome{oom: oom, over: r.most.Load() - (capacity - threshold), rate: r.rate.Load()}
+	crossed := r.crossed.Load()
+	if at := killed.Load(); at != 0 && !oom {
+		if crossed == 0 { // foretold: it never got there
+			crossed = at
+		}
+		out.kill = time.Duration(at - crossed)
+		if b := r.below.Load(); b != 0 {
+			out.below = time.Duration(b - crossed)
+		}
+	}
+	named := n.names()[before:]
+	for i, name := range named {
+		if name != "hog" || i > 0 {
+			out.wrong = append(out.wrong, name)
+		}
+	}
+	return out, hog.forget()
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// row is what came of the runs of one watcher against one hog.
+type row struct {
+	watcher watcher
+	rate    int64
+	runs    []outcome
+}
+
+func (r row) lost() (n int) {
+	for _, o := range r.runs {
+		if o.oom {
+			n++
+		}
+	}
+	return n
+}
+
+func (r row) wrong() (names []string) {
+	for _, o := range r.runs {
+		names = append(names, o.wrong...)
+	}
+	return names
+}
+
+// times are a time of the runs that were not lost, ascending.
+func (r row) times(of func(outcome) time.Duration) []time.Duration {
+	var all []time.Duration
+	for _, o := range r.runs {
+		if !o.oom {
+			all = append(all, of(o))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// at is the quantile q of ascending times, the worst of few.
+func at(all []time.Duration, q float64) time.Duration {
+	return all[min(int(q*float64(len(all))), len(all)-1)]
+}
+
+func quantiles(all []time.Duration) string {
+	if len(all) == 0 {
+		return "-"
+	}
+	var out []string
+	for _, q := range []float64{0.5, 0.99, 1} {
+		out = append(out, fmt.Sprintf("%.1f", float64(at(all, q).Microseconds())/1000))
+	}
+	return strings.Join(out, " / ")
+}
+
+func print(to io.Writer, rows []row) {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "watcher\thog MiB/s\treached\truns\tkernel first\tcrossing to SIGKILL ms p50 / p99 / max\tto below ms p50 / p99 / max\tmost over MiB\twrong victims")
+	for _, r := range rows {
+		var reached, over int64
+		for _, o := range r.runs {
+			reached, over = max(reached, o.rate), max(over, o.over)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%d\n", r.watcher.name, r.rate>>20, reached>>20, len(r.runs), r.lost(),
+			quantiles(r.times(func(o outcome) time.Duration { return o.kill })), quantiles(r.times(func(o outcome) time.Duration { return o.below })),
+			over>>20, len(r.wrong()))
+	}
+	_ = w.Flush()
+}
