@@ -34,6 +34,8 @@ type Evict struct {
 	Annotations []model.Label
 	// Condition: the pod gets DisruptionTarget, reason TerminationByKubelet, with Message.
 	Condition bool
+
+	holds int64 // of memory or processes
 }
 
 // Unable says that a threshold is met and no pod may be evicted for it.

@@ -30,6 +30,8 @@ type state struct {
 type victim struct {
 	uid   string
 	until time.Time // when it is not waited for any more
+	holds int64     // of what was short, as read last
+	gone  time.Time // since when it is not listed any more; zero: it is
 }
 
 // Condition is one of the node's conditions.

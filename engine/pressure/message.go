@@ -22,7 +22,7 @@ func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
 	}
 	e := Evict{Pod: p.Pod, Grace: m.grace(t, p), Cause: t.Signal.String(), Condition: true}
 	if p.Stats != nil {
-		e.Annotations = consumers(&b, t.Signal, p)
+		e.Annotations, e.holds = consumers(&b, t.Signal, p), p.Stats.holds(t.Signal)
 	}
 	e.Message = b.String()
 	return e

@@ -57,7 +57,7 @@ func (m *Machine) goes(now time.Time, s Signal, out *Evict) Effect {
 	if out == nil {
 		return Unable{s}
 	}
-	m.victims[s.Pressure()] = victim{uid: out.Pod.UID, until: now.Add(time.Duration(out.Grace)*time.Second + cleanup)}
+	m.victims[s.Pressure()] = victim{uid: out.Pod.UID, until: now.Add(time.Duration(out.Grace)*time.Second + cleanup), holds: out.holds}
 	return *out
 }
 
