@@ -246,13 +246,15 @@ func testPod(name string, containers ...string) *corev1.Pod {
 }
 
 // present are images that the runtime has, or else not.
-type present struct{ service *fake.Service }
+type present struct{ service runtime.Service }
 
 func (i present) Ensure(ctx context.Context, _ *corev1.Pod, c *corev1.Container, sandbox *cri.PodSandboxConfig) (string, error) {
 	image, err := i.service.ImageStatus(ctx, &cri.ImageSpec{Image: c.Image})
 	if err == nil && image == nil {
 		_, err = i.service.PullImage(ctx, &cri.ImageSpec{Image: c.Image}, nil, sandbox)
-		image = &cri.Image{Id: c.Image}
+		if err == nil {
+			image, err = i.service.ImageStatus(ctx, &cri.ImageSpec{Image: c.Image})
+		}
 	}
 	if err != nil {
 		return "", &Wait{Reason: "ErrImagePull", Message: err.Error(), Again: time.Now().Add(time.Millisecond)}

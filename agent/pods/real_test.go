@@ -1,0 +1,137 @@
+package pods
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	clientset "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/volume"
+	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// realRig is a rig on a containerd of its own, with real volumes and cgroups.
+func realRig(t *testing.T, client kubernetes.Interface) (*rig, *container.Runtime) {
+	t.Helper()
+	r := container.Start(t, nil)
+	r.Workload(t)
+	host, err := cgroup.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(r.Dir, "agent")
+	volumes, err := volume.New(volume.Options{Client: client, Root: root, Node: testNode, Log: klog.Background()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Make(r.Cgroup, cgroup.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	return newRig(t, func(o *Options) {
+		o.Service, o.Images, o.Client, o.Root, o.Volumes = r.Service, present{r.Service}, client, root, volumes
+		o.Cgroups, o.CgroupRoot = host, r.Cgroup
+	}), r
+}
+
+// realPod is a pod whose containers run the workload program with these arguments.
+func realPod(name string, containers map[string][]string) *corev1.Pod {
+	p := testPod(name)
+	for _, c := range []string{"a", "b"} {
+		if args, ok := containers[c]; ok {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: c, Image: container.WorkloadName, Args: args, TerminationMessagePath: "/dev/termination-log"})
+		}
+	}
+	return p
+}
+
+// log waits until a container's log has text in it.
+func (g *rig) log(pod *corev1.Pod, name, text string) {
+	g.t.Helper()
+	p, _ := g.runner.Pod(pod.Namespace, pod.Name)
+	c, _ := p.Container(name)
+	var got []byte
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if got, _ = os.ReadFile(c.LogPath); strings.Contains(string(got), text) {
+			return
+		}
+	}
+	g.t.Errorf("the log of %s has no %q in it: %s", name, text, got)
+}
+
+func TestRealPodRunsLogsExitsAndRestarts(t *testing.T) {
+	client := clientset.NewClientset(
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}, Data: map[string]string{"COLOUR": "green"}},
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.9", Ports: []corev1.ServicePort{{Port: 5432}}}})
+	g, r := realRig(t, client)
+	pod := realPod("web", map[string][]string{"a": nil, "b": {"-lines=1"}})
+	a := &pod.Spec.Containers[0]
+	a.Command = []string{"/bin/sh", "-c", `echo "$WHO $COLOUR $DB_SERVICE_PORT $(hostname)"; cat /etc/hosts; echo last words > /dev/termination-log; sleep 1; exit 7`}
+	a.Env = []corev1.EnvVar{{Name: "IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}}, {Name: "WHO", Value: "ip=$(IP)"}}
+	a.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+	a.Resources = corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	a.VolumeMounts = []corev1.VolumeMount{{Name: "work", MountPath: "/work"}}
+	g.admit(pod)
+	g.await("both are up", func() bool { s := g.states(pod); return strings.Contains(s, "a=up") && strings.Contains(s, "b=up") })
+	ip := ""
+	g.await("the address is known", func() bool {
+		for _, rep := range g.reports {
+			if len(rep.Addresses) > 0 {
+				ip = rep.Addresses[0]
+			}
+		}
+		return ip != ""
+	})
+	g.log(pod, "a", "ip="+ip+" green 5432 web")
+	g.log(pod, "a", ip+"\tweb")
+	host, _ := cgroup.Find()
+	group := Cgroup(r.Cgroup, pod)
+	if !host.Exists(group) {
+		t.Errorf("the pod has no cgroup %s", group)
+	}
+	g.await("a exits with 7 and its last words, and restarts", func() bool {
+		_, cs := g.lives[pod.UID].life.Statuses()
+		return cs[0].State == podlife.Up && cs[0].Restarts == 1 && cs[0].Last.Code == 7 && cs[0].Last.Message == "last words\n"
+	})
+	g.delete(pod, 10*time.Second)
+	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+	if host.Exists(group) {
+		t.Errorf("cgroup %s is left", group)
+	}
+	g.runner.Forget(pod.UID)
+	g.realGone(pod)
+}
+
+// realGone waits until nothing is left of a pod in the runtime of a real rig.
+func (g *rig) realGone(pod *corev1.Pod) {
+	g.t.Helper()
+	for end := time.Now().Add(20 * time.Second); g.runner.pod(pod.UID) != nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			g.t.Fatalf("%s is still here", pod.Name)
+		}
+	}
+	if all, err := g.runner.list(g.t.Context(), nil); err != nil || all[pod.UID] != nil {
+		g.t.Errorf("the runtime still has %v, %v", all[pod.UID], err)
+	}
+}
+
+func TestRealOOMKillIsToldFromOthers(t *testing.T) {
+	g, _ := realRig(t, nil)
+	pod := realPod("hog", map[string][]string{"a": {"-memory=256Mi"}, "b": nil})
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
+	pod.Spec.Containers[1].Command = []string{"/bin/sh", "-c", "kill -9 $$; sleep 1; exec /bin/sh -c 'exit 137'"}
+	g.admit(pod)
+	g.until(pod, "a=ended(137 OOMKilled) b=ended(137 )")
+	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+}
