@@ -41,6 +41,7 @@ var ranks = map[string]int{
 	"engine/nodehealth": 1,
 	"engine/podgc":      1,
 	"engine/pressure":   1,
+	"engine/shutdown":   1,
 	"engine/decision":   0,
 	"engine/model":      0,
 	"bench":             9, // measurement and tests stand outside of the house

@@ -1,0 +1,99 @@
+package shutdown
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Class is how long pods have of at least a priority.
+type Class struct {
+	Priority int32
+	Grace    time.Duration
+}
+
+// CriticalPriority is that of system-cluster-critical.
+const CriticalPriority = 2_000_000_000
+
+// Classes are the two by which a node is shut down without a list of them: the end of the total time is
+// for critical pods alone.
+func Classes(total, critical time.Duration) []Class {
+	return []Class{{0, max(total-critical, 0)}, {CriticalPriority, critical}}
+}
+
+// Pod is one that runs when the shutdown begins.
+type Pod struct {
+	UID      string
+	Priority int32
+	Grace    time.Duration // what it asks for
+}
+
+// Stop asks for the end of a pod.
+type Stop struct {
+	Pod   string
+	Grace time.Duration
+}
+
+// Machine is one shutdown of one node. Make it with New.
+type Machine struct {
+	groups []group
+	until  time.Time // when the first group's time is over; zero: it has not begun
+}
+
+// group are the pods of a class.
+type group struct {
+	grace time.Duration
+	pods  []Pod
+	left  map[string]bool // those that have not ended
+}
+
+// New is a shutdown of these pods by these classes, in any order.
+func New(classes []Class, pods []Pod) *Machine {
+	classes = slices.Clone(classes)
+	slices.SortStableFunc(classes, func(a, b Class) int { return cmp.Compare(a.Priority, b.Priority) })
+	if len(classes) == 0 {
+		classes = []Class{{}}
+	}
+	m := &Machine{groups: make([]group, len(classes))}
+	for i, c := range classes {
+		m.groups[i] = group{grace: c.Grace, left: map[string]bool{}}
+	}
+	for _, p := range pods {
+		at := 0
+		for i, c := range classes {
+			if c.Priority <= p.Priority {
+				at = i
+			}
+		}
+		g := &m.groups[at]
+		g.pods = append(g.pods, p)
+		g.left[p.UID] = true
+	}
+	return m
+}
+
+// Step takes in which pods have ended and answers which ones to stop now. wake is when to
+// call again if nothing happens before; done says that no pod is left, or none has time.
+func (m *Machine) Step(now time.Time, ended ...string) (stops []Stop, wake time.Time, done bool) {
+	for i := range m.groups {
+		for _, uid := range ended {
+			delete(m.groups[i].left, uid)
+		}
+	}
+	for len(m.groups) > 0 {
+		g := &m.groups[0]
+		if m.until.IsZero() && len(g.left) > 0 {
+			m.until = now.Add(g.grace)
+			for _, p := range g.pods {
+				if g.left[p.UID] {
+					stops = append(stops, Stop{p.UID, min(p.Grace, g.grace)})
+				}
+			}
+		}
+		if len(g.left) > 0 && now.Before(m.until) {
+			return stops, m.until, false
+		}
+		m.groups, m.until = m.groups[1:], time.Time{}
+	}
+	return stops, time.Time{}, true
+}

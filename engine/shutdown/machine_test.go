@@ -1,0 +1,103 @@
+package shutdown
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+var t0 = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// at steps the machine at a second and tells the stops in words.
+func at(m *Machine, second int, ended ...string) string {
+	stops, wake, done := m.Step(t0.Add(time.Duration(second)*time.Second), ended...)
+	var out []string
+	for _, s := range stops {
+		out = append(out, fmt.Sprint(s.Pod, " ", s.Grace))
+	}
+	switch {
+	case done:
+		out = append(out, "done")
+	case !wake.IsZero():
+		out = append(out, fmt.Sprint("until ", int(wake.Sub(t0).Seconds())))
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestCriticalPodsAreTheLast(t *testing.T) {
+	m := New(Classes(30*time.Second, 10*time.Second), []Pod{
+		{"critical", CriticalPriority, time.Minute}, {"a", 0, time.Minute}, {"b", -5, 5 * time.Second}})
+	for _, step := range []struct {
+		second int
+		ended  []string
+		want   string
+	}{
+		{0, nil, "a 20s, b 5s, until 20"},
+		{3, []string{"b"}, "until 20"},
+		{20, nil, "critical 10s, until 30"},
+		{21, []string{"critical"}, "done"},
+	} {
+		if got := at(m, step.second, step.ended...); got != step.want {
+			t.Errorf("at %d s: %s, want %s", step.second, got, step.want)
+		}
+	}
+}
+
+func TestClassesWithoutPodsTakeNoTime(t *testing.T) {
+	m := New([]Class{{100, 10 * time.Second}, {0, time.Minute}, {1000, 5 * time.Second}}, []Pod{{"x", 5000, time.Minute}})
+	if got := at(m, 0); got != "x 5s, until 5" {
+		t.Error(got)
+	}
+	if got := at(m, 5); got != "done" {
+		t.Error(got)
+	}
+	if got := at(New(nil, nil), 0); got != "done" {
+		t.Error(got)
+	}
+}
+
+func TestRandomShutdowns(t *testing.T) {
+	for seed := range uint64(500) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		var classes []Class
+		total := time.Duration(0)
+		for range rnd.IntN(4) {
+			c := Class{rnd.Int32N(5), time.Duration(rnd.IntN(20)) * time.Second}
+			classes, total = append(classes, c), total+c.Grace
+		}
+		priority, running := map[string]int32{}, map[string]bool{}
+		var pods []Pod
+		for i := range rnd.IntN(8) {
+			p := Pod{fmt.Sprint(i), rnd.Int32N(6) - 1, time.Duration(rnd.IntN(20)) * time.Second}
+			pods, priority[p.UID] = append(pods, p), p.Priority
+		}
+		m, now, done := New(classes, pods), t0, false
+		for !done {
+			var ended []string
+			for uid := range running {
+				if rnd.IntN(4) == 0 {
+					ended = append(ended, uid)
+					delete(running, uid)
+				}
+			}
+			var stops []Stop
+			stops, _, done = m.Step(now, ended...)
+			for _, s := range stops {
+				if _, there := priority[s.Pod]; !there {
+					t.Fatalf("seed %d: %s is stopped twice", seed, s.Pod)
+				}
+				delete(priority, s.Pod)
+				running[s.Pod] = true
+			}
+			if now.Sub(t0) > total && !done {
+				t.Fatalf("seed %d: not done after %v of %v", seed, now.Sub(t0), total)
+			}
+			now = now.Add(time.Second)
+		}
+		if len(priority) > 0 {
+			t.Fatalf("seed %d: done, and %v were not stopped", seed, priority)
+		}
+	}
+}
