@@ -1,0 +1,182 @@
+package pods
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/engine/podlife"
+)
+
+func TestARestartedAgentFindsItsContainers(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a", "b")
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	g.restart()
+	g.until(pod, "a=up b=up")
+	g.service.Exit("web", "a", 1, "")
+	g.until(pod, "a=up#1 b=up")
+	for call, want := range map[string]int{"RunPodSandbox web": 1, "CreateContainer a": 2, "CreateContainer b": 1} {
+		if n := g.count(call); n != want {
+			t.Errorf("%s was called %d times, want %d", call, n, want)
+		}
+	}
+}
+
+func TestWhatEndedWhileNobodyLookedIsFound(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("job", "a", "b")
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	g.stop()
+	g.service.Exit("job", "a", 0, "")
+	g.restart()
+	g.until(pod, "a=ended(0 ) b=up")
+	if n := g.count("CreateContainer a"); n != 1 {
+		t.Errorf("a was made %d times, want once", n)
+	}
+}
+
+// TestNothingIsDoubledByARestart stops the agent at each call that makes something.
+func TestNothingIsDoubledByARestart(t *testing.T) {
+	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer"} {
+		for name, answer := range map[string]error{"done": nil, "in doubt": status.Error(codes.Unavailable, "the connection broke")} {
+			t.Run(method+" "+name, func(t *testing.T) {
+				g := newRig(t)
+				release := g.service.Hold(method)
+				pod := testPod("web", "a")
+				g.admit(pod)
+				if answer != nil {
+					g.service.Fail(method, answer)
+				}
+				release()
+				g.restart()
+				g.until(pod, "a=up")
+				boxes, _ := g.service.ListPodSandbox(t.Context(), nil)
+				containers, _ := g.service.ListContainers(t.Context(), nil)
+				if len(boxes) != 1 || len(containers) != 1 {
+					t.Errorf("there are %d sandboxes and %d containers, want one each: %q", len(boxes), len(containers), g.service.Calls())
+				}
+			})
+		}
+	}
+}
+
+func TestAContainerOfTheSameAttemptIsNotStartedTwice(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a")
+	g.admit(pod)
+	g.until(pod, "a=up")
+	g.stop()
+	g.lives = map[types.UID]*life{}
+	g.start()
+	// The runtime was away when it was asked: the agent starts from nothing.
+	l := &life{pod: pod, life: podlife.New(podlife.Spec{Containers: []podlife.Container{{Name: "a"}}})}
+	g.mu.Lock()
+	g.lives[pod.UID] = l
+	g.step(l)
+	g.mu.Unlock()
+	g.until(pod, "a=up")
+	if n := g.count("CreateContainer a"); n != 1 {
+		t.Errorf("a was made %d times, want once", n)
+	}
+}
+
+func TestAContainerThatIsNotThereHasEnded(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a")
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	g.mu.Lock()
+	l := &life{pod: pod, life: podlife.Resume(podlife.Spec{Containers: []podlife.Container{{Name: "a"}}, Restart: podlife.Never}, podlife.Running,
+		[]podlife.Status{{Name: "a", State: podlife.Up, Started: time.Now()}})}
+	g.lives[pod.UID] = l
+	g.runner.Resume(pod, "a", podlife.Status{Name: "a", State: podlife.Up})
+	g.mu.Unlock()
+	g.until(pod, "a=ended(137 ContainerStatusUnknown)")
+}
+
+func TestOrphansAreRemoved(t *testing.T) {
+	g := newRig(t)
+	gone, stays := testPod("gone", "a"), testPod("stays", "a")
+	g.admit(gone)
+	g.admit(stays)
+	g.until(gone, "a=up")
+	g.until(stays, "a=up")
+	foreign, err := g.service.RunPodSandbox(t.Context(), &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "foreign", Uid: "x"},
+		Labels: map[string]string{uidLabel: "x"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.stop()
+	delete(g.lives, gone.UID)
+	lost := filepath.Join(g.opts.Root, "pods", "uid-lost")
+	if err := os.MkdirAll(lost, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g.restart()
+	g.runner.Sweep(map[types.UID]bool{stays.UID: true})
+	for _, path := range []string{g.runner.dir(gone.UID), LogDir(g.runner.opts.Logs, gone), lost} {
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(path); os.IsNotExist(err) {
+				break
+			} else if time.Now().After(end) {
+				t.Fatalf("%s is left", path)
+			}
+		}
+	}
+	left, _ := g.service.ListPodSandbox(t.Context(), nil)
+	if len(left) != 2 || left[0].GetMetadata().GetName() != "stays" || left[1].GetId() != foreign {
+		t.Errorf("sandboxes left: %v; want that of stays and the foreign one", left)
+	}
+	g.until(stays, "a=up")
+}
+
+func TestEndsThatNobodyToldAreFoundByListing(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a")
+	g.admit(pod)
+	g.until(pod, "a=up")
+	g.service.Fail("Events", status.Error(codes.Unimplemented, "no events"), status.Error(codes.Unimplemented, "no events"), status.Error(codes.Unimplemented, "no events"))
+	g.service.Break()
+	g.service.Exit("web", "a", 1, "")
+	g.until(pod, "a=up#1")
+}
+
+func TestExitsAreToldOnce(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a")
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	g.admit(pod)
+	g.until(pod, "a=up")
+	p, _ := g.runner.Pod("default", "web")
+	c, _ := p.Container("a")
+	g.service.Exit("web", "a", 4, "")
+	for range 5 {
+		g.runner.happened(runtime.ContainerEvent{Container: c.ID})
+		g.runner.relist(t.Context())
+	}
+	g.delete(pod, time.Second)
+	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := 0
+	for _, r := range g.reports {
+		if _, ok := r.Event.(podlife.Exited); ok {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("the end was told %d times: %s", n, words(g.reports))
+	}
+}
