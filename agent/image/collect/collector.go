@@ -1,0 +1,101 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Collector removes what nobody uses. It may be used from many goroutines; one
+// removal goes on at a time.
+type Collector struct {
+	opts    Options
+	ballast ballast
+
+	mu      sync.Mutex
+	images  map[string]*record // by id
+	started time.Time
+}
+
+// New makes a Collector.
+func New(o Options) (*Collector, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	c := &Collector{opts: o, ballast: ballast{path: o.Ballast, bytes: ballastBytes}, images: map[string]*record{}, started: o.Now()}
+	return c, nil
+}
+
+// Run collects until ctx ends.
+func (c *Collector) Run(ctx context.Context) {
+	images, containers := time.NewTicker(c.opts.ImagesEvery), time.NewTicker(c.opts.ContainersEvery)
+	defer images.Stop()
+	defer containers.Stop()
+	c.prepare(ctx)
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-containers.C:
+			err = c.Containers(ctx)
+		case <-images.C:
+			err = c.Images(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			c.opts.Log.Error(err, "Collecting what is not used failed; it is tried again")
+		}
+	}
+}
+
+// prepare notes which images are there, since ages count from when they were first seen.
+func (c *Collector) prepare(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.ballast.keep(); err != nil {
+		c.opts.Log.Error(err, "There will be no ballast to give up when the disk of the images is full")
+	}
+	if _, err := c.look(ctx, c.opts.Now()); err != nil && ctx.Err() == nil {
+		c.opts.Log.Error(err, "Images were not listed; they will be when they are collected")
+	}
+}
+
+// Images collects images as the policy says.
+func (c *Collector) Images(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.collectImages(ctx)
+	if err != nil && ctx.Err() == nil {
+		c.opts.Event(warning, "ImageGCFailed", err.Error())
+	}
+	return err
+}
+
+// Containers collects dead containers, sandboxes and logs as the policy says.
+func (c *Collector) Containers(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.collectContainers(ctx, false)
+}
+
+// Reclaim makes room under pressure: it removes the dead containers of finished pods besides
+// those that the policy removes, and then all unused images.
+func (c *Collector) Reclaim(ctx context.Context, containers, images bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	if containers {
+		if err := c.collectContainers(ctx, true); err != nil {
+			errs = append(errs, fmt.Errorf("dead containers: %w", err))
+		}
+	}
+	if images {
+		if err := c.removeUnused(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("unused images: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

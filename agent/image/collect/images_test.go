@@ -1,0 +1,210 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/fake"
+	"github.com/berthproject/berth/agent/stats"
+)
+
+// greedy wants the whole disk free: all that may go goes.
+func greedy() Policy {
+	p := Default()
+	p.HighPercent, p.LowPercent = 1, 0
+	return p
+}
+
+type bench struct {
+	*Collector
+	service *fake.Service
+	now     time.Time
+	events  []string
+}
+
+func newBench(t *testing.T, o Options) *bench {
+	t.Helper()
+	b := &bench{service: fake.New(), now: time.Unix(1e9, 0)}
+	if o.Service == nil {
+		o.Service = b.service
+	}
+	if o.ImageFs == nil {
+		o.ImageFs = stats.NewDisk("/")
+	}
+	o.Now = func() time.Time { return b.now }
+	o.Event = func(_, reason, message string) { b.events = append(b.events, reason+": "+message) }
+	var err error
+	if b.Collector, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// pass collects images, the given time later; that the disk is not empty after it is no matter.
+func (b *bench) pass(t *testing.T, later time.Duration) {
+	t.Helper()
+	b.now = b.now.Add(later)
+	if err := b.Images(context.Background()); err != nil && !strings.HasPrefix(err.Error(), "Insufficient free disk space") {
+		t.Fatal(err)
+	}
+}
+
+// removed are the images that the runtime was told to remove, in that order.
+func (b *bench) removed() (out []string) {
+	for _, c := range b.service.Calls() {
+		if name, ok := strings.CutPrefix(c, "RemoveImage "); ok {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// contain makes a container of an image.
+func (b *bench) contain(t *testing.T, image string) (sandbox string) {
+	t.Helper()
+	ctx := context.Background()
+	config := &criapi.PodSandboxConfig{Metadata: &criapi.PodSandboxMetadata{Name: "of-" + image}}
+	sandbox, err := b.service.RunPodSandbox(ctx, config, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = b.service.CreateContainer(ctx, sandbox, &criapi.ContainerConfig{Metadata: &criapi.ContainerMetadata{Name: "c"}, Image: &criapi.ImageSpec{Image: image}}, config); err != nil {
+		t.Fatal(err)
+	}
+	return sandbox
+}
+
+func TestOrderOfImages(t *testing.T) {
+	b := newBench(t, Options{Policy: greedy(), Keep: []string{"pause:1"}, VolumeImages: func() []string { return []string{"volume:1"} }})
+	for _, name := range []string{"pause:1", "volume:1", "pinned:1", "first:1"} {
+		b.service.PutImage(name, 10)
+	}
+	b.service.PutImage("pinned:1", 10).Pinned = true
+	b.service.PutImage("used:1", 10)
+	b.contain(t, "used:1")
+	b.pass(t, 0)
+	b.service.PutImage("second:1", 10)
+	b.pass(t, time.Minute)
+	if got := b.removed(); len(got) > 0 {
+		t.Errorf("removed %q before they are 2 minutes old", got)
+	}
+	b.pass(t, time.Minute)
+	b.pass(t, time.Minute)
+	if got := b.removed(); !slices.Equal(got, []string{"first:1", "second:1"}) {
+		t.Errorf("removed %q, want the unused ones, the one seen first before the other", got)
+	}
+}
+
+// An image that was in use counts from then, and goes after those that never were.
+func TestUsedLast(t *testing.T) {
+	b := newBench(t, Options{Policy: greedy()})
+	b.service.PutImage("used:1", 10)
+	sandbox := b.contain(t, "used:1")
+	b.pass(t, 0)
+	b.service.PutImage("never:1", 10)
+	b.pass(t, time.Minute)
+	if err := b.service.RemovePodSandbox(context.Background(), sandbox); err != nil {
+		t.Fatal(err)
+	}
+	b.pass(t, 5*time.Minute)
+	if got := b.removed(); !slices.Equal(got, []string{"never:1", "used:1"}) {
+		t.Errorf("removed %q, want the one that was never used first", got)
+	}
+}
+
+// Images that are unused for too long go from a disk with room, once the agent has run for that long.
+func TestMaxAge(t *testing.T) {
+	policy := Default()
+	policy.HighPercent, policy.LowPercent, policy.MaxAge = 100, 99, time.Hour
+	b := newBench(t, Options{Policy: policy})
+	b.service.PutImage("old:1", 10)
+	b.service.PutImage("used:1", 10)
+	b.contain(t, "used:1")
+	b.pass(t, 0)
+	b.pass(t, time.Hour)
+	if got := b.removed(); len(got) > 0 {
+		t.Errorf("removed %q, though the agent cannot know yet", got)
+	}
+	b.service.PutImage("new:1", 10)
+	b.pass(t, time.Second)
+	if got := b.removed(); !slices.Equal(got, []string{"old:1"}) {
+		t.Errorf("removed %q, want the old one", got)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	b := newBench(t, Options{Policy: Default(), ImageFs: stats.NewDisk("/proc")})
+	if err := b.Images(context.Background()); err == nil || !slices.Equal(b.events, []string{
+		"InvalidDiskCapacity: invalid capacity 0 on image filesystem", "ImageGCFailed: invalid capacity 0 on image filesystem"}) {
+		t.Errorf("a file system without capacity: %v, events %q", err, b.events)
+	}
+	b = newBench(t, Options{Policy: Default(), ImageFs: stats.NewDisk("/nowhere")})
+	if err := b.Images(context.Background()); err == nil || len(b.events) != 1 || !strings.HasPrefix(b.events[0], "ImageGCFailed: file system of /nowhere: ") {
+		t.Errorf("no file system: %v, events %q", err, b.events)
+	}
+	for _, method := range []string{"ListImages", "ListContainers"} {
+		b = newBench(t, Options{Policy: greedy()})
+		b.service.PutImage("app:1", 10)
+		b.service.Fail(method, errors.New("away"))
+		if err := b.Images(context.Background()); err == nil || !strings.Contains(err.Error(), "away") || len(b.removed()) > 0 {
+			t.Errorf("%s failed: %v, removed %q, want an error and nothing removed", method, err, b.removed())
+		}
+	}
+	// One image that cannot be removed keeps no other.
+	b = newBench(t, Options{Policy: greedy()})
+	b.service.PutImage("a:1", 10)
+	b.service.PutImage("b:1", 10)
+	b.pass(t, 0)
+	b.now = b.now.Add(time.Hour)
+	b.service.Fail("RemoveImage", errors.New("busy"))
+	if err := b.Images(context.Background()); err == nil || !strings.Contains(err.Error(), "with errors in image deletion: image sha256:") || len(b.removed()) != 1 {
+		t.Errorf("got %v, removed %q, want an error and the other removed", err, b.removed())
+	}
+}
+
+// A runtime that lacks the room to note a removal gets that of the ballast.
+func TestBallast(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ballast")
+	service := &cramped{Service: fake.New(), ballast: path}
+	b := newBench(t, Options{Service: service, Policy: greedy(), Ballast: path})
+	b.service = service.Service
+	b.service.PutImage("app:1", 10)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	b.Run(ended)
+	if info, err := os.Stat(path); err != nil || info.Size() != ballastBytes {
+		t.Fatalf("ballast: %v, %v, want %d bytes", info, err, ballastBytes)
+	}
+	b.pass(t, 0)
+	b.pass(t, time.Hour)
+	if got := b.removed(); !slices.Equal(got, []string{"app:1"}) || service.refused != 1 {
+		t.Errorf("removed %q after %d refusals, want the image after one", got, service.refused)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the ballast is not back: %v", err)
+	}
+}
+
+// cramped is a runtime on a disk that only the ballast's end can help.
+type cramped struct {
+	*fake.Service
+	ballast string
+	refused int
+}
+
+func (c *cramped) RemoveImage(ctx context.Context, i *criapi.ImageSpec) error {
+	if _, err := os.Stat(c.ballast); err == nil {
+		c.refused++
+		return unix.ENOSPC
+	}
+	return c.Service.RemoveImage(ctx, i)
+}

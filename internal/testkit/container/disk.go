@@ -1,0 +1,72 @@
+package container
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// Disk is a directory with an ext4 file system of its own, of so many bytes and inodes
+// (0: as many as mkfs makes), until the test ends. Start a runtime on it after that, so
+// that it is removed first.
+func Disk(t testing.TB, bytes, inodes int64) string {
+	t.Helper()
+	if os.Getuid() != 0 {
+		testkit.Skip(t, "root", "mounts a file system")
+	}
+	mkfs, err := exec.LookPath("mkfs.ext4")
+	if err != nil {
+		testkit.Skip(t, "mkfs.ext4", "mkfs.ext4 is not on PATH: install e2fsprogs")
+	}
+	dir, err := os.MkdirTemp("/tmp", "bd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	file, root := filepath.Join(dir, "image"), filepath.Join(dir, "d")
+	args := []string{"-q", "-m", "0"}
+	if inodes > 0 {
+		args = append(args, "-N", fmt.Sprint(inodes))
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, bytes); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(mkfs, append(args, file)...).CombinedOutput(); err != nil {
+		t.Fatalf("mkfs.ext4: %v: %s", err, out)
+	}
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-o", "loop", file, root).CombinedOutput(); err != nil {
+		testkit.Skip(t, "loop devices", fmt.Sprintf("mount: %v: %s", err, out))
+	}
+	t.Cleanup(func() { unmount(t, root) })
+	return root
+}
+
+// unmount waits for what still holds the disk: processes that were killed take their time.
+func unmount(t testing.TB, dir string) {
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		err := unix.Unmount(dir, 0)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("unmounting %s: %v", dir, err)
+			_ = unix.Unmount(dir, unix.MNT_DETACH)
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
