@@ -1,0 +1,191 @@
+package cgroup_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// The tree in testdata/v2 was recorded in the machine of make test-v2: a node
+// with a limit of 256 MiB and 100 processes, below it a pod that holds 64 MiB.
+func recorded(t *testing.T) *cgroup.Host {
+	t.Helper()
+	h, err := cgroup.At("testdata/v2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Mode != cgroup.V2 {
+		t.Fatalf("mode %s", h.Mode)
+	}
+	return h
+}
+
+func TestRecordedNodeOfVersion2(t *testing.T) {
+	h := recorded(t)
+	g, err := h.Open("/node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var m cgroup.Memory
+	if err := g.Memory(&m); err != nil {
+		t.Fatal(err)
+	}
+	if want := (cgroup.Memory{Usage: 72876032, Anon: 72241152}); m != want {
+		t.Errorf("memory %+v, want %+v", m, want)
+	}
+	for name, f := range map[string]struct {
+		read func() (int64, error)
+		want int64
+	}{
+		"limit": {g.Limit, 256 << 20}, "capacity": {g.Capacity, 256 << 20}, "pids": {g.Pids, 5}, "pid limit": {g.PidLimit, 100},
+		"oom kills": {g.OOMKills, 0}, "cpu": {g.CPU, 932626000},
+	} {
+		if got, err := f.read(); err != nil || got != f.want {
+			t.Errorf("%s: %d, %v, want %d", name, got, err, f.want)
+		}
+	}
+	var s cgroup.Stall
+	if err := g.Stall(&s); err != nil || s != (cgroup.Stall{}) {
+		t.Errorf("stall %+v, %v", s, err)
+	}
+}
+
+func TestRecordedMachineOfVersion2(t *testing.T) {
+	h := recorded(t)
+	g, err := h.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var m cgroup.Memory
+	if err := g.Memory(&m); err != nil {
+		t.Fatal(err)
+	}
+	// The root has no memory.current: what is not free is in use.
+	if m.Usage != (3055148-2865972)<<10 || m.Anon != 76894208 {
+		t.Errorf("memory %+v", m)
+	}
+	if c, err := g.Capacity(); err != nil || c != 3055148<<10 {
+		t.Errorf("capacity %d, %v", c, err)
+	}
+	if g.HasPids() {
+		t.Error("the root counts processes")
+	}
+}
+
+func TestRecordedPodsOfVersion2(t *testing.T) {
+	h := recorded(t)
+	pods, err := h.Children(cgroup.Pods("/node"))
+	if err != nil || !slices.Equal(pods, []string{"/node/berthpods/podA"}) {
+		t.Errorf("%v, %v", pods, err)
+	}
+	g, err := h.Open(pods[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var m cgroup.Memory
+	if err := g.Memory(&m); err != nil || m.Usage != 72859648 {
+		t.Errorf("memory %+v, %v", m, err)
+	}
+	if limit, err := g.Limit(); err != nil || limit != cgroup.Unlimited {
+		t.Errorf("limit %d, %v", limit, err)
+	}
+	if c, err := g.Capacity(); err != nil || c != 3055148<<10 {
+		t.Errorf("capacity %d, %v: the machine's, without a limit", c, err)
+	}
+}
+
+// TestStatOfVersion2 reads all figures from a file with each in it.
+func TestStatOfVersion2(t *testing.T) {
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(root, "sys/fs/cgroup/node")
+	for name, text := range map[string]string{
+		"memory.current":  "1000000\n",
+		"memory.stat":     "anon 1\nshmem 2\nfile_dirty 3\nfile_writeback 4\ninactive_file 5\nactive_file 6\nworkingset_refault_file 7\nworkingset_refault_anon 9\n",
+		"memory.pressure": "some avg10=12.34 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=1.00 avg60=0.00 avg300=0.00 total=250\n",
+		"memory.events":   "low 0\nhigh 1011\nmax 0\noom 2\noom_kill 3\noom_group_kill 0\n",
+		"pids.max":        "max\n",
+	} {
+		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := cgroup.At(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := h.Open("/node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	var m cgroup.Memory
+	want := cgroup.Memory{Usage: 1000000, Anon: 1, Shmem: 2, Dirty: 3, Writeback: 4, InactiveFile: 5, ActiveFile: 6, Refaults: 7}
+	if err := g.Memory(&m); err != nil || m != want {
+		t.Errorf("memory %+v, %v", m, err)
+	}
+	if m.WorkingSet() != 999995 || m.Unreclaimable() != 3 {
+		t.Errorf("working set %d, unreclaimable %d", m.WorkingSet(), m.Unreclaimable())
+	}
+	var s cgroup.Stall
+	if err := g.Stall(&s); err != nil || s != (cgroup.Stall{Some10: 1234, Some: 1500 * time.Millisecond, Full: 250 * time.Microsecond}) {
+		t.Errorf("stall %+v, %v", s, err)
+	}
+	if n, err := g.OOMKills(); err != nil || n != 3 {
+		t.Errorf("oom kills %d, %v", n, err)
+	}
+	if n, err := g.PidLimit(); err != nil || n != cgroup.Unlimited {
+		t.Errorf("pid limit %d, %v", n, err)
+	}
+}
+
+// TestLimitsOfVersion2 writes limits where the kernel takes them.
+func TestLimitsOfVersion2(t *testing.T) {
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(root, "sys/fs/cgroup/node/berthpods/podA")
+	for _, name := range []string{"cpu.weight", "cpu.max"} {
+		if err := os.WriteFile(filepath.Join(at, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := cgroup.At(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, l := range map[string]cgroup.Limits{
+		"memory.max=1048576\npids.max=10\ncpu.weight=39\ncpu.max=50000 100000\n": {Memory: 1 << 20, Pids: 10, CPUShares: 1024, CPUQuota: 50_000},
+		"memory.max=max\npids.max=max\ncpu.weight=1\ncpu.max=max 100000\n":       {Memory: -1, Pids: -1, CPUShares: 2, CPUQuota: -1},
+	} {
+		for _, name := range []string{"memory.max", "pids.max", "cpu.weight", "cpu.max"} {
+			if err := os.Truncate(filepath.Join(at, name), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.Limit("/node/berthpods/podA", l); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, name := range []string{"memory.max", "pids.max", "cpu.weight", "cpu.max"} {
+			b, err := os.ReadFile(filepath.Join(at, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += name + "=" + string(b) + "\n"
+		}
+		if got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	}
+}
