@@ -14,7 +14,8 @@
 // stop and to start, and what was foretold is what happens, as far as the cluster has no
 // news of its own meanwhile. It is not certain where replacements preempt others and pods of equal
 // priority then contend for the same room: who stops first and who was tried last is not known
-// beforehand. Nor is the node among equals known of schedulers other than Berth's, which break
+// beforehand. So other courses of events are tried (chance.go), and what comes otherwise in one of them is marked as
+// not certain; in about one of a thousand random clusters it still comes otherwise than any of them. Nor is the node among equals known of schedulers other than Berth's, which break
 // ties by chance, nor what a pod does that stops before its replacement is placed.
 //
 // Most pods need not be gone before the next one goes, as nobody can notice on a

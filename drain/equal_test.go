@@ -32,7 +32,7 @@ const (
 
 // TestForetoldEqualsDoneSoak: what --what-if says of random clusters is what a drain then
 // comes to in the simulation, pod for pod and node for node, whatever pods take to stop and
-// watches to tell. Where pods contend for the same room, one cluster in 200 may differ. BERTH_CLUSTERS and BERTH_SEED say how many and from where.
+// watches to tell; but for what it says is not certain, which are few. BERTH_CLUSTERS and BERTH_SEED say how many and from where.
 func TestForetoldEqualsDoneSoak(t *testing.T) {
 	n, first := number(t, "BERTH_CLUSTERS", 0), number(t, "BERTH_SEED", 1)
 	deadline := time.Time{}
@@ -42,7 +42,7 @@ func TestForetoldEqualsDoneSoak(t *testing.T) {
 			n, deadline = 1000, time.Time{}
 		}
 	}
-	var done, pods, failures, circles, strifes int
+	var done, pods, failures, circles, uncertain, otherwise int
 	count := map[drain.Outcome]int{}
 	for i := range n {
 		if failures >= 50 || !deadline.IsZero() && time.Now().After(deadline) {
@@ -54,11 +54,7 @@ func TestForetoldEqualsDoneSoak(t *testing.T) {
 			continue
 		}
 		if err == nil {
-			if err = differ(foretold, is); err != nil && strife(foretold, is) {
-				t.Logf("seed %d, in strife: %v", first+i, err)
-				strifes++
-				continue
-			}
+			err = differ(foretold, is)
 		}
 		if err != nil {
 			failures++
@@ -70,23 +66,20 @@ func TestForetoldEqualsDoneSoak(t *testing.T) {
 		for j := range is.Pods {
 			count[is.Pods[j].Outcome]++
 		}
-	}
-	if int64(strifes)*200 > n+199 {
-		t.Errorf("of %d clusters %d were otherwise than foretold, in which pods contend for the same room: want one in 200 at most", n, strifes)
-	}
-	fmt.Printf("soak: drains of %d random clusters were as foretold, %d were not, %d were not where pods that wait contend for the same room, in %d the scheduler goes round in circles; of %d pods %d moved, %d were pending, %d held\n",
-		done, failures, strifes, circles, pods, count[drain.Moves], count[drain.Pends], count[drain.Held])
-}
-
-// strife says that pods contend for the same room: some are preempted, or wait. Who of equals gets
-// it depends on who stops first and who was tried last, which the API does not tell.
-func strife(results ...*drain.Result) bool {
-	for _, r := range results {
-		if len(r.Preempted) > 0 || r.Count(drain.Pends) > 0 {
-			return true
+		for j := range foretold.Pods {
+			if foretold.Pods[j].Uncertain {
+				uncertain++
+			}
+		}
+		if lines(foretold, nil) != lines(is, nil) {
+			otherwise++
 		}
 	}
-	return false
+	if most := 20 + pods/20; uncertain > most {
+		t.Errorf("of %d pods %d are said to be uncertain: want %d at most", pods, uncertain, most)
+	}
+	fmt.Printf("soak: drains of %d random clusters were as foretold, %d were not, in %d the scheduler goes round in circles; of %d pods %d moved, %d were pending, %d held; of %d it was said that they are not certain, and in %d clusters some of these came otherwise\n",
+		done, failures, circles, pods, count[drain.Moves], count[drain.Pends], count[drain.Held], uncertain, otherwise)
 }
 
 func number(t *testing.T, name string, otherwise int64) int64 {
@@ -178,19 +171,32 @@ func (a *actor) begin() {
 	d.Ended = func(r *drain.Result) { a.result = r }
 }
 
-// differ says where two results differ.
+// differ says where two results differ, in what is certain.
 func differ(foretold, is *drain.Result) error {
-	want, got := lines(foretold), lines(is)
-	if want == got && foretold.ExitCode() == is.ExitCode() {
+	uncertain := map[string]bool{}
+	for i := range foretold.Pods {
+		if p := &foretold.Pods[i]; p.Uncertain {
+			uncertain[p.Pod] = true
+		}
+	}
+	want, got := lines(foretold, uncertain), lines(is, uncertain)
+	if want == got && (len(uncertain) > 0 || foretold.ExitCode() == is.ExitCode()) {
 		return nil
+	}
+	if os.Getenv("BERTH_TRACE") != "" {
+		want += fmt.Sprintf("preempted: %v", foretold.Preempted)
 	}
 	return fmt.Errorf("foretold (exit %d)\n%s\nbut what happened is (exit %d)\n%s", foretold.ExitCode(), want, is.ExitCode(), got)
 }
 
-func lines(r *drain.Result) string {
+// lines tell what becomes of the pods, but for some.
+func lines(r *drain.Result, but map[string]bool) string {
 	var b strings.Builder
 	for i := range r.Pods {
 		p := &r.Pods[i]
+		if but[p.Pod] {
+			continue
+		}
 		fmt.Fprintf(&b, "  %s %s %s round=%d", p.Pod, p.Outcome, p.To, p.Round)
 		if p.Block != nil {
 			fmt.Fprintf(&b, " %s %s never=%v", p.Block.Kind, p.Block.Budget, p.Block.Never)

@@ -41,11 +41,31 @@ func (s *Scheduler) configured() scheduling.Config {
 }
 
 // Foretell says what draining nodes would come to if nothing else happened meanwhile and
-// each replacement got Ready, but those of workloads none of whose pods is Ready. The error
-// says which options forbid it.
+// each replacement got Ready, but those of workloads none of whose pods is Ready. What depends on who of
+// equals is first is marked Uncertain. The error says which options forbid it.
 func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
+	r, err := c.course(nodes, o, chances[0])
+	if err != nil || !r.strife() {
+		return r, err
+	}
+	for _, by := range chances[1:] {
+		other, err := c.course(nodes, o, by)
+		if errors.Is(err, ErrCircles) {
+			continue // it says nothing of the others
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.compare(other)
+	}
+	return r, nil
+}
+
+// course is one course of events.
+func (c *Cluster) course(nodes []string, o Options, by chance) (*Result, error) {
 	cfg := c.configured()
 	w := newWorld(c.Now, cfg, c.Objects, c.Scale)
+	w.chance = by
 	gets := w.getsReady()
 	if w.rest(); w.stuck {
 		return nil, w.circles()
@@ -57,6 +77,9 @@ func Foretell(c Cluster, nodes []string, o Options) (*Result, error) {
 	w.preempt = nil
 	m := New(nodes, o, DefaultPatience(), &c.Scheduler, w.view)
 	for !w.stuck {
+		if by.readyFirst {
+			w.getReady(gets)
+		}
 		a, wake := m.Step(w.now, w.view)
 		switch a := a.(type) {
 		case Evict:

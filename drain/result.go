@@ -42,6 +42,8 @@ type Pod struct {
 	Replacement string `json:"replacement,omitempty"`
 	Ready       bool   `json:"ready,omitempty"` // the replacement is
 	Surged      bool   `json:"surged,omitempty"`
+	// Uncertain says that it may come otherwise, as pods of equal priority contend for the same room.
+	Uncertain bool `json:"uncertain,omitempty"`
 	// Held is what held it when its turn came first, Block what holds it at the end.
 	Held  *Block `json:"held,omitempty"`
 	Block *Block `json:"block,omitempty"`

@@ -19,13 +19,13 @@ func (r *Result) Text(w io.Writer, foretold bool) error {
 	for i := range r.Pods {
 		r.Pods[i].reasons(&b, foretold)
 	}
+	if r.uncertain() {
+		b.WriteString("\nWhat is not certain may come otherwise: pods of equal priority contend for the same room, and who is first is not known.\n")
+	}
 	if len(r.Preempted) > 0 {
 		b.WriteString("\nMake room for replacements\n")
 		for _, p := range r.Preempted {
 			fmt.Fprintf(&b, "  %s on %s, for %s\n", p.Pod, p.Node, p.By)
-		}
-		if foretold {
-			b.WriteString("  Their replacements may contend for room with others; which of equals gets it is not certain.\n")
 		}
 	}
 	b.WriteString("\n" + r.verdict(foretold) + "\n")
@@ -93,6 +93,9 @@ func (r *Result) table(b *strings.Builder) {
 		}
 		if to == "" {
 			to = "-"
+		}
+		if p.Uncertain {
+			note = strings.TrimPrefix(note+"; not certain", "; ")
 		}
 		owner := p.Owner
 		if owner == "" {

@@ -21,6 +21,7 @@ type world struct {
 	machine *scheduling.Machine
 	view    *View
 	scale   func(model.Owner) budget.Scale
+	chance  chance
 	more    map[string]int32 // pods that owners want on top, by uid
 
 	budgets map[string]map[string]*model.Budget // by namespace, then by name
@@ -33,9 +34,6 @@ type world struct {
 
 // Preempted is a pod that has to make room for a replacement.
 type Preempted struct{ Pod, By *model.Pod }
-
-// tick is what things take. What happens later is queued later.
-const tick = time.Second
 
 // step is what a step of the scheduler takes.
 const step = time.Millisecond
@@ -148,23 +146,24 @@ func (w *world) rest() {
 
 // makesRoom has the next pod die that somebody waits for; false when nobody does.
 func (w *world) makesRoom() bool {
+	var next []*model.Pod
 	for _, p := range w.view.Pending() {
-		if p.Nominated == "" {
-			continue
-		}
 		for _, v := range w.dying {
-			if v.NodeName == p.Nominated {
-				w.die(v)
-				return true
+			if p.Nominated != "" && v.NodeName == p.Nominated {
+				next = append(next, v)
 			}
 		}
 	}
-	return false
+	if len(next) == 0 {
+		return false
+	}
+	w.die(next[w.chance.dies(len(next))])
+	return true
 }
 
 // evict answers as the eviction API does.
 func (w *world) evict(p *model.Pod) (ok bool, words string) {
-	w.now = w.now.Add(tick)
+	w.now = w.now.Add(w.chance.tick) // what happens later is queued later
 	is := w.view.Pod(p.UID)
 	if is == nil {
 		return true, ""
@@ -203,7 +202,7 @@ func (w *world) die(p *model.Pod) {
 	if w.view.Pod(p.UID) == nil {
 		return
 	}
-	w.now = w.now.Add(tick)
+	w.now = w.now.Add(w.chance.tick)
 	w.view.Remove(p.UID)
 	w.events = append(w.events, scheduling.Remove{Object: p})
 	if p.Owner.Kind == "StatefulSet" {
@@ -246,7 +245,7 @@ func (w *world) scaled(o model.Owner) budget.Scale {
 
 // surge has the owner of a pod want one more, or one less again.
 func (w *world) surge(p *model.Pod, by int32) {
-	w.now = w.now.Add(tick)
+	w.now = w.now.Add(w.chance.tick)
 	w.more[p.Owner.UID] += by
 	if by > 0 {
 		q := *p
@@ -309,11 +308,21 @@ func (w *world) claims(p, q *model.Pod) {
 // settle lets time pass until everybody is gone who is to go, and everybody Ready who
 // will be; false when nothing was left to happen.
 func (w *world) settle(ready func(*model.Pod) bool) bool {
-	if len(w.dying) > 0 {
-		w.die(w.dying[0])
-		w.rest()
-		return true
+	return w.end() || w.getReady(ready)
+}
+
+// end has one more pod be gone; false when there is none to go.
+func (w *world) end() bool {
+	if len(w.dying) == 0 {
+		return false
 	}
+	w.die(w.dying[w.chance.dies(len(w.dying))])
+	w.rest()
+	return true
+}
+
+// getReady has all pods get Ready that will; false when there are none.
+func (w *world) getReady(ready func(*model.Pod) bool) bool {
 	var unready []*model.Pod
 	for _, p := range w.view.pods {
 		if p.NodeName != "" && !p.Ready && !p.Deleting && ready(p) {
