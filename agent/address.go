@@ -17,20 +17,20 @@ type addresses struct {
 
 // take gives a pod an address, the one it has when it has one. It is empty when
 // the node has none left; such a pod runs without.
-func (s *addresses) take(cidr string, p *corev1.Pod) string {
+func (s *addresses) take(cidr string, p *corev1.Pod) []string {
 	if s.used == nil {
 		s.used = map[string]bool{}
 	}
 	if p.Spec.HostNetwork {
-		return ""
+		return nil
 	}
 	if ip := p.Status.PodIP; ip != "" {
 		s.used[ip] = true
-		return ip
+		return []string{ip}
 	}
 	net, err := netip.ParsePrefix(cidr)
 	if err != nil {
-		return ""
+		return nil
 	}
 	first := net.Masked().Addr().Next().Next()
 	if !s.last.IsValid() {
@@ -43,10 +43,10 @@ func (s *addresses) take(cidr string, p *corev1.Pod) string {
 		}
 		if ip := at.String(); !s.used[ip] {
 			s.used[ip], s.last = true, at.Next()
-			return ip
+			return []string{ip}
 		}
 	}
-	return ""
+	return nil
 }
 
 func (s *addresses) free(ip string) { delete(s.used, ip) }

@@ -8,14 +8,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // Agent serves the nodes of its options. Make it with New, start it with Run.
@@ -23,22 +21,30 @@ type Agent struct {
 	opts    Options
 	nodes   map[string]*node
 	runtime runtime.Runtime
+	ctx     context.Context // of Run
 
-	seen     chan *corev1.Pod // changed pods of our nodes
-	removed  chan types.UID
-	claims   *claims
-	ready    chan types.UID // pods whose claims are bound
-	reports  *mailbox[runtime.Report]
-	requests *mailbox[Eviction]
-	written  chan written
-	writes   chan write
+	seen      chan *corev1.Pod // changed pods of our nodes
+	removed   chan types.UID
+	nodesSeen chan *corev1.Node // our nodes as the API has them
+	looks     *mailbox[look]    // answers to who asked how a node is now
+	claims    *claims
+	ready     chan types.UID // pods whose claims are bound
+	reports   *mailbox[runtime.Report]
+	requests  *mailbox[Eviction]
+	halts     *mailbox[*halt]
+	written   chan written
+	writes    chan write
 	// gate lets thirty nodes register or renew at once, so that thousands do not
 	// knock together and keep others out.
 	gate chan struct{}
 
+	intake *intake.Intake
+	state  *cluster.State // our nodes, and the pods that take room there
 	pods   map[types.UID]*pod
-	dirty  []*pod // whose status may have to be written
-	timers timers
+	// waiting are the pods that wait for others to end.
+	waiting map[types.UID]*pod
+	dirty   []*pod // whose status may have to be written
+	timers  timers
 }
 
 // New checks the options.
@@ -46,20 +52,18 @@ func New(opts Options) (*Agent, error) {
 	if len(opts.Nodes) == 0 {
 		return nil, errors.New("agent: no node to serve")
 	}
-	if opts.Writers == 0 {
-		opts.Writers = 16
-	}
-	if opts.LeaseRenewal == 0 {
-		opts.LeaseRenewal = leaseRenewal
-	}
+	opts.complete()
 	a := &Agent{
 		opts: opts, nodes: map[string]*node{},
-		seen: make(chan *corev1.Pod, 256), removed: make(chan types.UID, 256), reports: newMailbox[runtime.Report](), requests: newMailbox[Eviction](),
+		seen: make(chan *corev1.Pod, 256), removed: make(chan types.UID, 256),
+		nodesSeen: make(chan *corev1.Node, 16), looks: newMailbox[look](),
+		reports: newMailbox[runtime.Report](), requests: newMailbox[Eviction](), halts: newMailbox[*halt](),
 		claims: newClaims(opts.Client), ready: make(chan types.UID, 256),
 		written: make(chan written, 256), writes: make(chan write), gate: make(chan struct{}, 30),
-		pods: map[types.UID]*pod{},
+		intake: intake.New(), state: cluster.New(), pods: map[types.UID]*pod{}, waiting: map[types.UID]*pod{},
 	}
 	for i, want := range opts.Nodes {
+		real := isReal(want)
 		want, err := complete(want, i)
 		if err != nil {
 			return nil, err
@@ -67,11 +71,12 @@ func New(opts Options) (*Agent, error) {
 		if a.nodes[want.Name] != nil {
 			return nil, fmt.Errorf("node %q is given twice", want.Name)
 		}
-		n := &node{want: want, news: make(chan struct{}, 1)}
+		n := &node{want: want, real: real, news: make(chan struct{}, 1)}
 		if opts.Pressure != nil {
 			n.pressure = opts.Pressure(want.Name)
 		}
 		a.nodes[want.Name] = n
+		a.state.UpsertNode(a.intake.Node(want))
 	}
 	a.runtime = opts.Runtime(a.reports.put)
 	return a, nil
@@ -81,6 +86,7 @@ func New(opts Options) (*Agent, error) {
 func (a *Agent) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	a.ctx = ctx
 	for _, n := range a.nodes {
 		wg.Go(func() {
 			a.enter(ctx, n)
@@ -91,61 +97,16 @@ func (a *Agent) Run(ctx context.Context) error {
 		wg.Go(func() { a.writer(ctx) })
 	}
 	wg.Go(func() { a.claims.run(ctx, a.ready) })
-	informer, err := a.watch(ctx, &wg)
+	pods, nodes, err := a.watch(ctx, &wg)
 	if err != nil {
 		return err
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) {
 		return nil
 	}
+	a.begin(pods.GetStore().List(), nodes.GetStore().List())
 	a.loop(ctx)
 	return nil
-}
-
-// watch follows the pods of our nodes: all pods when there are many nodes, just
-// the node's own when there is one, which is what a node's credential may see.
-func (a *Agent) watch(ctx context.Context, wg *sync.WaitGroup) (cache.SharedIndexInformer, error) {
-	selector := fields.OneTermNotEqualSelector("spec.nodeName", "")
-	if len(a.nodes) == 1 {
-		for name := range a.nodes {
-			selector = fields.OneTermEqualSelector("spec.nodeName", name)
-		}
-	}
-	factory := informers.NewSharedInformerFactoryWithOptions(a.opts.Client, 0,
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = selector.String() }))
-	informer := factory.Core().V1().Pods().Informer()
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { a.see(ctx, obj) },
-		UpdateFunc: func(_, obj any) { a.see(ctx, obj) },
-		DeleteFunc: func(obj any) {
-			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = gone.Obj
-			}
-			if p, ok := obj.(*corev1.Pod); ok && a.nodes[p.Spec.NodeName] != nil {
-				select {
-				case a.removed <- p.UID:
-				case <-ctx.Done():
-				}
-			}
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	factory.Start(ctx.Done())
-	wg.Go(func() { <-ctx.Done(); factory.Shutdown() })
-	return informer, nil
-}
-
-func (a *Agent) see(ctx context.Context, obj any) {
-	p, ok := obj.(*corev1.Pod)
-	if !ok || a.nodes[p.Spec.NodeName] == nil {
-		return
-	}
-	select {
-	case a.seen <- p:
-	case <-ctx.Done():
-	}
 }
 
 // loop owns all pods; nothing else touches them.
@@ -174,6 +135,12 @@ func (a *Agent) loop(ctx context.Context) {
 			a.changed(p)
 		case uid := <-a.removed:
 			a.vanished(uid)
+		case n := <-a.nodesSeen:
+			a.nodeChanged(n)
+		case <-a.looks.ready:
+			for _, l := range a.looks.take() {
+				a.looked(l)
+			}
 		case uid := <-a.ready:
 			a.claimsBound(uid)
 		case <-a.reports.ready:
@@ -184,13 +151,15 @@ func (a *Agent) loop(ctx context.Context) {
 			for _, e := range a.requests.take() {
 				a.evict(e)
 			}
+		case <-a.halts.ready:
+			for _, h := range a.halts.take() {
+				a.stop(h)
+			}
 		case w := <-a.written:
 			a.wrote(w)
 		case <-alarm.C:
-			for _, uid := range a.timers.due(time.Now()) {
-				if p := a.pods[uid]; p != nil {
-					a.step(p)
-				}
+			for _, of := range a.timers.due(time.Now()) {
+				a.rang(of)
 			}
 		}
 	}

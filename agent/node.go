@@ -4,29 +4,35 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
-	"k8s.io/utils/ptr"
 )
 
 // node is one node that this agent serves.
 type node struct {
 	want  *corev1.Node          // as given and completed
+	real  bool                  // it has a container runtime
 	lease *coordinationv1.Lease // as written last
-	addrs addresses             // of its pods; only the loop touches them
+	addrs addresses             // of a simulated node's pods; only the loop touches them
+	seen  *corev1.Node          // want, with what others say of it; only the loop touches it
 
 	pressure Pressure // nil: nobody watches it
 	active   active
 	news     chan struct{} // holds one when its status is to be written soon
+	halting  atomic.Bool   // it is being shut down, or has been
+	halt     *halt         // while that is under way; only the loop touches it
 }
 
 // enter registers the node, trying until it succeeds or ctx ends.
@@ -46,47 +52,27 @@ func (a *Agent) keep(ctx context.Context, n *node) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { a.keepLease(ctx, n) })
-	select {
-	case <-ctx.Done():
-		return
-	// Nor report together.
-	case <-time.After(time.Duration(rand.Int63n(int64(statusInterval)))):
-	}
-	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
-		if err := a.register(ctx, n); err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Reporting the node's status failed", "node", n.want.Name)
+	// Nodes that started together do not report together.
+	next := time.NewTimer(time.Duration(rand.Int63n(int64(a.opts.StatusInterval))))
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.news:
+		case <-next.C:
 		}
-	}, statusInterval, 0.04, true)
+		delay := wait.Jitter(a.opts.StatusInterval, 0.04)
+		if err := a.register(ctx, n); err != nil && ctx.Err() == nil {
+			a.opts.Log.Error(err, "Reporting the node's status failed; trying again", "node", n.want.Name)
+			delay = min(delay, statusRetry)
+		}
+		next.Reset(delay)
+	}
 }
 
-func (a *Agent) keepLease(ctx context.Context, n *node) {
-	every := a.opts.LeaseRenewal
-	heard := time.Now() // when the last renewal succeeded
-	renew := func(ctx context.Context) {
-		if err := a.renew(ctx, n); err != nil {
-			if ctx.Err() == nil {
-				a.opts.Log.Error(err, "Renewing the node's lease failed", "node", n.want.Name)
-			}
-			return
-		}
-		// Who was silent for so long (it was stopped, or cut off) may have been given up.
-		if silent := time.Since(heard); silent > missed*every {
-			if err := a.register(ctx, n); err != nil && ctx.Err() == nil {
-				a.opts.Log.Error(err, "Reporting the node's status failed", "node", n.want.Name, "after", silent)
-				return
-			}
-		}
-		heard = time.Now()
-	}
-	renew(ctx)
-	// Nodes that started together need not renew together for ever.
-	select {
-	case <-ctx.Done():
-		return
-	case <-time.After(time.Duration(rand.Int63n(int64(every)))):
-	}
-	wait.JitterUntilWithContext(ctx, renew, every, 0.04, true)
-}
+// statusRetry is how long a report of a node's status waits that could not be written.
+const statusRetry = 10 * time.Second
 
 // register makes the node, or brings labels, capacity and conditions of an
 // existing one up to date. What others added to it stays.
@@ -100,7 +86,10 @@ func (a *Agent) register(ctx context.Context, n *node) error {
 func (a *Agent) put(ctx context.Context, n *node) error {
 	nodes := a.opts.Client.CoreV1().Nodes()
 	want := n.want.DeepCopy()
-	want.Status.Conditions = conditions(nil, metav1.Now())
+	want.Status.Conditions = a.conditions(n, nil, metav1.Now())
+	if a.opts.Images != nil {
+		want.Status.Images = a.opts.Images(want.Name)
+	}
 	have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		_, err = nodes.Create(ctx, want, metav1.CreateOptions{})
@@ -115,9 +104,17 @@ func (a *Agent) put(ctx context.Context, n *node) error {
 		}
 	}
 	have = have.DeepCopy()
-	have.Status.Capacity, have.Status.Allocatable = want.Status.Capacity, want.Status.Allocatable
-	have.Status.Addresses, have.Status.NodeInfo = want.Status.Addresses, want.Status.NodeInfo
-	have.Status.Conditions = conditions(have.Status.Conditions, metav1.Now())
+	own := want.Status.Capacity
+	have.Status.Capacity = withForeign(want.Status.Capacity, have.Status.Capacity, own)
+	have.Status.Allocatable = withForeign(want.Status.Allocatable, have.Status.Allocatable, own)
+	have.Status.Addresses, have.Status.NodeInfo, have.Status.DaemonEndpoints = want.Status.Addresses, want.Status.NodeInfo, want.Status.DaemonEndpoints
+	if a.opts.Images != nil {
+		have.Status.Images = want.Status.Images
+	}
+	if want.Status.Features != nil {
+		have.Status.Features = want.Status.Features
+	}
+	have.Status.Conditions = a.conditions(n, have.Status.Conditions, metav1.Now())
 	_, err = nodes.UpdateStatus(ctx, have, metav1.UpdateOptions{})
 	return err
 }
@@ -137,66 +134,31 @@ func labelPatch(want, have *corev1.Node) []byte {
 	return patch
 }
 
-// conditions of a healthy node; a condition that stays as it was keeps its
-// transition time.
-func conditions(was []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
-	healthy := []corev1.NodeCondition{
-		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
-		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "kubelet has no disk pressure"},
-		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "kubelet has sufficient PID available"},
-		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"},
-	}
-	for i := range healthy {
-		c := &healthy[i]
-		c.LastHeartbeatTime, c.LastTransitionTime = now, now
-		for _, w := range was {
-			if w.Type == c.Type && w.Status == c.Status {
-				c.LastTransitionTime = w.LastTransitionTime
-			}
+// withForeign adds to what a node says of its resources those that only others know of.
+func withForeign(ours, seen, own corev1.ResourceList) corev1.ResourceList {
+	out := maps.Clone(ours)
+	for name, q := range seen {
+		if _, known := own[name]; !known {
+			out[name] = q
 		}
 	}
-	for _, w := range was {
-		if !ours(w.Type) {
-			healthy = append(healthy, w)
-		}
-	}
-	return healthy
+	return out
 }
 
-func ours(t corev1.NodeConditionType) bool {
-	return t == corev1.NodeMemoryPressure || t == corev1.NodeDiskPressure || t == corev1.NodePIDPressure || t == corev1.NodeReady
-}
-
-// renew makes or renews the node's Lease. The one written last is remembered, so
-// that a renewal is a single request.
-func (a *Agent) renew(ctx context.Context, n *node) error {
-	a.gate <- struct{}{}
-	defer func() { <-a.gate }()
-	leases := a.opts.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
-	if n.lease == nil {
-		have, err := leases.Get(ctx, n.want.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			have, err = leases.Create(ctx, &coordinationv1.Lease{
-				ObjectMeta: metav1.ObjectMeta{Name: n.want.Name, Namespace: corev1.NamespaceNodeLease},
-				Spec: coordinationv1.LeaseSpec{
-					HolderIdentity:       &n.want.Name,
-					LeaseDurationSeconds: ptr.To(int32(lasts * a.opts.LeaseRenewal / time.Second)),
-					RenewTime:            ptr.To(metav1.NowMicro()),
-				},
-			}, metav1.CreateOptions{})
-		}
-		if err != nil {
-			return err
-		}
-		n.lease = have
+// nodeChanged takes over what others say of a node: labels, taints, and resources that it does
+// not know of itself.
+func (a *Agent) nodeChanged(seen *corev1.Node) {
+	n := a.nodes[seen.Name]
+	if n == nil {
+		return
 	}
-	next := n.lease.DeepCopy()
-	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.want.Name, ptr.To(metav1.NowMicro())
-	renewed, err := leases.Update(ctx, next, metav1.UpdateOptions{})
-	n.lease = renewed
-	if err != nil {
-		n.lease = nil
+	now := *n.want
+	now.Labels, now.Spec.Taints = seen.Labels, seen.Spec.Taints
+	now.Status.Allocatable = withForeign(now.Status.Allocatable, seen.Status.Allocatable, now.Status.Capacity)
+	if was := n.seen; was != nil && maps.Equal(was.Labels, now.Labels) && equality.Semantic.DeepEqual(was.Spec.Taints, now.Spec.Taints) &&
+		equality.Semantic.DeepEqual(was.Status.Allocatable, now.Status.Allocatable) {
+		return
 	}
-	return err
+	n.seen = &now
+	a.state.UpsertNode(a.intake.Node(&now))
 }

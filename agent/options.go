@@ -1,13 +1,9 @@
 package agent
 
 import (
-	"fmt"
-	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -26,95 +22,55 @@ const (
 // Options of an agent.
 type Options struct {
 	Client kubernetes.Interface
-	// Nodes to serve, as they are to be registered: labels, taints, capacity.
-	// More than one only with a runtime that can do so.
+	// Nodes to serve, as they are to be registered: labels, taints, capacity, allocatable,
+	// and of real ones addresses, endpoint and versions. One without a container runtime's version
+	// is simulated: what is missing is made up. More than one only with a runtime that can do so.
 	Nodes []*corev1.Node
 	// Runtime makes the runtime; it reports through its argument.
 	Runtime func(report func(runtime.Report)) runtime.Runtime
 	Log     klog.Logger
 	// Writers is how many requests may be under way at once; 16 when 0.
 	Writers int
-	// Pressure watches a node for shortages; nil, or an answer of nil: nobody does.
-	Pressure func(node string) Pressure
-	// Events takes what is told about pods and nodes; nil: nothing is told.
-	Events record.EventRecorder
 	// LeaseRenewal is how often each node's Lease is renewed; 10 s when 0.
 	LeaseRenewal time.Duration
+	// StatusInterval is how often a node's status is written though nothing has changed; 5 min when 0.
+	StatusInterval time.Duration
+
+	// Pressure watches a node for shortages; nil, or an answer of nil: nobody does.
+	Pressure func(node string) Pressure
+	// Ready says why a node cannot run pods; nil, or an answer of nil: it can.
+	Ready func(node string) error
+	// Images are those that a node has, for its status; nil: none are told of.
+	Images func(node string) []corev1.ContainerImage
+
+	// Sysctls are those that pods may set beside the safe ones; one that ends in * stands
+	// for all that begin so.
+	Sysctls []string
+	// MaxRestartDelay is the longest wait of a container that keeps failing; 5 min when 0.
+	MaxRestartDelay time.Duration
+	// Shutdown is how long pods have when their node is shut down.
+	Shutdown Shutdown
+
+	// Events takes what is told about pods and nodes; nil: nothing is told.
+	Events record.EventRecorder
+	// Metrics count what the agent does; nil: nobody looks.
+	Metrics *Metrics
 }
 
-// Uniform is a node of the given size with the labels that every node has.
-// memory is a quantity such as "16Gi".
-func Uniform(name string, cpu, memory resource.Quantity) *corev1.Node {
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: corev1.NodeStatus{Capacity: corev1.ResourceList{
-			corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory,
-		}},
+func (o *Options) complete() {
+	if o.Writers == 0 {
+		o.Writers = 16
 	}
-}
-
-// complete fills in what a node manifest leaves out: labels, pods,
-// ephemeral storage, addresses, versions.
-func complete(n *corev1.Node, index int) (*corev1.Node, error) {
-	n = n.DeepCopy()
-	if n.Name == "" {
-		return nil, fmt.Errorf("node %d: metadata.name: must be given", index)
+	if o.LeaseRenewal == 0 {
+		o.LeaseRenewal = leaseRenewal
 	}
-	labels := map[string]string{
-		corev1.LabelHostname: n.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
+	if o.StatusInterval == 0 {
+		o.StatusInterval = statusInterval
 	}
-	for k, v := range n.Labels {
-		labels[k] = v
+	if o.Events == nil {
+		o.Events = silence{}
 	}
-	n.Labels = labels
-	if n.Status.Capacity == nil {
-		n.Status.Capacity = n.Status.Allocatable.DeepCopy()
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
 	}
-	if len(n.Status.Capacity) == 0 {
-		return nil, fmt.Errorf("node %q: status.capacity: must be given, e.g. {cpu: 8, memory: 16Gi}", n.Name)
-	}
-	for name, q := range map[corev1.ResourceName]string{corev1.ResourcePods: "110", corev1.ResourceEphemeralStorage: "100Gi"} {
-		if _, ok := n.Status.Capacity[name]; !ok {
-			n.Status.Capacity[name] = resource.MustParse(q)
-		}
-	}
-	if n.Status.Allocatable == nil {
-		n.Status.Allocatable = corev1.ResourceList{}
-	}
-	for name, q := range n.Status.Capacity {
-		if _, ok := n.Status.Allocatable[name]; !ok {
-			n.Status.Allocatable[name] = q
-		}
-	}
-	if n.Status.NodeInfo.KubeletVersion != "" { // a machine that has been looked at
-		return n, nil
-	}
-	if n.Spec.PodCIDR == "" {
-		n.Spec.PodCIDR = fmt.Sprintf("10.%d.%d.0/24", 64+(index/256)%64, index%256)
-		n.Spec.PodCIDRs = []string{n.Spec.PodCIDR}
-	}
-	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: n.Name}, {Type: corev1.NodeInternalIP, Address: hostAddress(index)}}
-	n.Status.NodeInfo = corev1.NodeSystemInfo{
-		OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: Version,
-		ContainerRuntimeVersion: "simulated://1", OSImage: "simulated", KernelVersion: kernel(),
-	}
-	return n, nil
-}
-
-// Version is what nodes report as their kubelet's version: the release of the
-// API that this agent speaks.
-const Version = "v1.37.2-berth"
-
-// hostAddress is a made-up address of a simulated node.
-func hostAddress(index int) string {
-	index++ // .0 is the network
-	return fmt.Sprintf("10.%d.%d.%d", 128+(index>>16)&63, (index>>8)&255, index&255)
-}
-
-func kernel() string {
-	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return "unknown"
-	}
-	return string(b[:max(len(b)-1, 0)])
 }

@@ -1,70 +1,124 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/engine/podlife"
-	"github.com/berthproject/berth/internal/intake"
 )
 
 // pod is a pod of one of our nodes. Only the loop touches it.
 type pod struct {
-	object   *corev1.Pod // as seen last
-	life     *podlife.Life
-	address  string
-	infos    map[string]*runtime.ContainerInfo
-	released bool // the runtime holds nothing of it any more
-	gone     bool // nothing runs any more: the object is to be deleted
-	held     bool // nothing starts before its claims are bound
-	dirty    bool // status is to be written
-	writing  bool // a write is under way
-	retryAt  time.Time
+	object    *corev1.Pod // as seen last
+	node      *node
+	life      *podlife.Life
+	addresses []string
+	infos     map[string]*info
+	condition *corev1.PodCondition // to be written when it has failed
+	done      []func()             // to be called when it is over
+	waits     map[types.UID]bool   // pods that must end before it may be taken
+	up        int                  // containers that run, as counted
+	counted   bool                 // it has its room on the node
+	refused   bool                 // it was never taken
+	held      bool                 // nothing starts yet: it waits for its claims, for room, or for an answer
+	released  bool                 // the runtime holds nothing of it any more
+	gone      bool                 // nothing runs any more: the object is to be deleted
+	dirty     bool                 // status is to be written
+	writing   bool                 // a write is under way
+	retryAt   time.Time
+}
+
+// info is what the runtime has told of a container.
+type info struct {
+	runtime.ContainerInfo
+	before string // id of the container before
+}
+
+func (p *pod) note(c *runtime.ContainerInfo) {
+	if p.infos == nil {
+		p.infos = map[string]*info{}
+	}
+	next := &info{ContainerInfo: *c}
+	if old := p.infos[c.Name]; old != nil {
+		next.before = old.before
+		if old.ID != c.ID {
+			next.before = old.ID
+		}
+	}
+	p.infos[c.Name] = next
+}
+
+// container is the state of one of its containers, nil when it has none of that name.
+func (p *pod) container(name string) *podlife.Status {
+	init, containers := p.life.Statuses()
+	for _, list := range [...][]podlife.Status{containers, init} {
+		if i := slices.IndexFunc(list, func(s podlife.Status) bool { return s.Name == name }); i >= 0 {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// begun says that some container of it has run.
+func (p *pod) begun() bool {
+	init, containers := p.life.Statuses()
+	return slices.ContainsFunc(slices.Concat(init, containers), func(s podlife.Status) bool { return s.State != podlife.Idle || s.Restarts > 0 })
 }
 
 // changed takes in a new or changed pod.
 func (a *Agent) changed(object *corev1.Pod) {
 	p := a.pods[object.UID]
 	known := p != nil
-	if !known {
-		p = a.admit(object)
-		a.pods[object.UID] = p
-	}
-	p.object = object
 	var events []podlife.Event
+	switch {
+	case !known:
+		p = a.take(object)
+	case newer(p.object, object):
+		return
+	default:
+		events = a.update(p, object)
+	}
 	if object.DeletionTimestamp != nil {
 		events = append(events, podlife.Delete{Grace: grace(object, known)})
 		a.release(p)
 	}
-	if !p.held {
-		a.step(p, events...)
-	}
+	a.step(p, events...)
 }
 
-// longestGrace is one, in seconds, above which it makes no difference.
-const longestGrace = int64(100 * 365 * 24 * 3600)
-
-// grace is what a pod that is deleted has left: all of it from when that is seen, whatever the API server's clock
-// says; of a pod that was not known, what is left by its timestamp, which has whole seconds.
-func grace(p *corev1.Pod, known bool) time.Duration {
-	left := max(time.Until(p.DeletionTimestamp.Add(time.Second)), 0)
-	if p.DeletionGracePeriodSeconds == nil {
-		return left
+// update takes in a change of a pod.
+func (a *Agent) update(p *pod, object *corev1.Pod) (events []podlife.Event) {
+	was := p.object
+	p.object = object
+	if p.counted {
+		p.node.active.put(object)
 	}
-	all := time.Duration(min(*p.DeletionGracePeriodSeconds, longestGrace)) * time.Second
-	if known {
-		return all
+	if p.refused || p.life.Over() {
+		return nil
 	}
-	return min(all, left)
+	if !equality.Semantic.DeepEqual(was.Labels, object.Labels) || !equality.Semantic.DeepEqual(was.Annotations, object.Annotations) ||
+		!equality.Semantic.DeepEqual(&was.Spec, &object.Spec) {
+		a.runtime.Update(object)
+	}
+	for _, cs := range [][2][]corev1.Container{{was.Spec.InitContainers, object.Spec.InitContainers}, {was.Spec.Containers, object.Spec.Containers}} {
+		for i := range cs[1] {
+			if i < len(cs[0]) && cs[0][i].Image != cs[1][i].Image {
+				events = append(events, podlife.Replace{Container: cs[1][i].Name})
+			}
+		}
+	}
+	return events
 }
 
-// release ends the wait for claims: they are bound, or the pod is to go.
+// release ends the wait of a pod: it may start, or is to go.
 func (a *Agent) release(p *pod) {
 	if p.held {
-		p.held = false
+		p.held, p.waits = false, nil
+		delete(a.waiting, p.object.UID)
 		a.claims.drop(p.object.UID)
 	}
 }
@@ -77,32 +131,12 @@ func (a *Agent) claimsBound(uid types.UID) {
 	}
 }
 
-// admit takes up a pod: a new life, or the one its status tells of.
-func (a *Agent) admit(object *corev1.Pod) *pod {
-	n := a.nodes[object.Spec.NodeName]
-	p := &pod{object: object, address: n.addrs.take(n.want.Spec.PodCIDR, object)}
-	was := intake.LifeStatuses(&object.Status)
-	if len(was) == 0 {
-		p.life = podlife.New(intake.LifeSpec(&object.Spec))
-		if object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed {
-			p.life = podlife.Resume(intake.LifeSpec(&object.Spec), intake.LifePhase(object.Status.Phase), nil)
-		} else if claiming(object) && object.DeletionTimestamp == nil {
-			p.held = true
-			a.claims.add(object)
-		}
-		return p
-	}
-	p.life = podlife.Resume(intake.LifeSpec(&object.Spec), intake.LifePhase(object.Status.Phase), was)
-	for _, s := range was {
-		if s.State == podlife.Up {
-			a.runtime.Resume(object, s.Name, s)
-		}
-	}
-	return p
-}
-
 // step asks the pod's life what to do and does it.
 func (a *Agent) step(p *pod, events ...podlife.Event) {
+	if p.held {
+		a.write(p)
+		return
+	}
 	if p.gone {
 		if p.dirty {
 			a.dirty = append(a.dirty, p) // its end could not be written yet
@@ -111,33 +145,60 @@ func (a *Agent) step(p *pod, events ...podlife.Event) {
 	}
 	effects, wake := p.life.Step(time.Now(), events...)
 	for _, e := range effects {
-		switch e := e.(type) {
-		case podlife.Start:
-			a.runtime.Start(p.object, e.Container, e.Attempt)
-		case podlife.PreStop:
-			a.runtime.PreStop(p.object, e.Container)
-		case podlife.Stop:
-			a.runtime.Stop(p.object.UID, e.Container)
-		case podlife.Kill:
-			a.runtime.Kill(p.object.UID, e.Container)
-		case podlife.Probe:
-			a.runtime.Probe(p.object, e.Container, e.Probe, e.Attempt)
-		case podlife.Unprobe:
-			a.runtime.Unprobe(p.object.UID, e.Container, e.Probe)
-		case podlife.Over:
-			a.nodes[p.object.Spec.NodeName].active.drop(p.object.UID)
-			a.runtime.Release(p.object)
-		case podlife.Gone:
-			p.gone = true
-		}
+		a.carryOut(p, e)
 	}
+	for _, e := range events {
+		a.tell(p, e)
+	}
+	a.recount(p)
 	if !wake.IsZero() {
 		a.timers.add(wake, p.object.UID)
 	}
+	a.write(p)
+}
+
+// recount counts the containers that run.
+func (a *Agent) recount(p *pod) {
+	if up := p.life.Up(); up != p.up {
+		a.opts.Metrics.containers.WithLabelValues("running").Add(float64(up - p.up))
+		p.up = up
+	}
+}
+
+// write has the pod's status written, if that is news.
+func (a *Agent) write(p *pod) {
 	p.dirty = true
 	a.dirty = append(a.dirty, p)
 }
 
+func (a *Agent) carryOut(p *pod, e podlife.Effect) {
+	uid := p.object.UID
+	switch e := e.(type) {
+	case podlife.Start:
+		a.opts.Metrics.starts(e.Attempt)
+		a.runtime.Start(p.object, e.Container, e.Attempt)
+	case podlife.PreStop:
+		a.runtime.PreStop(p.object, e.Container)
+	case podlife.Stop:
+		if p.life.Ending() {
+			a.opts.Events.Eventf(p.object, corev1.EventTypeNormal, "Killing", "Stopping container %s", e.Container)
+		}
+		a.runtime.Stop(uid, e.Container)
+	case podlife.Kill:
+		a.runtime.Kill(uid, e.Container)
+	case podlife.Probe:
+		a.runtime.Probe(p.object, e.Container, e.Probe, e.Attempt)
+	case podlife.Unprobe:
+		a.runtime.Unprobe(uid, e.Container, e.Probe)
+	case podlife.Over:
+		a.over(p)
+		a.runtime.Release(p.object)
+	case podlife.Gone:
+		p.gone = true
+	}
+}
+
+// reported takes in what the runtime tells.
 func (a *Agent) reported(r runtime.Report) {
 	p := a.pods[r.Pod]
 	if p == nil {
@@ -147,13 +208,10 @@ func (a *Agent) reported(r runtime.Report) {
 		p.released, p.dirty = true, true
 	}
 	if len(r.Addresses) > 0 {
-		p.address = r.Addresses[0]
+		p.addresses = r.Addresses
 	}
 	if r.Container != nil {
-		if p.infos == nil {
-			p.infos = map[string]*runtime.ContainerInfo{}
-		}
-		p.infos[r.Container.Name] = r.Container
+		p.note(r.Container)
 	}
 	if r.Event == nil {
 		a.step(p)
@@ -162,16 +220,25 @@ func (a *Agent) reported(r runtime.Report) {
 	a.step(p, r.Event)
 }
 
-// evict ends a pod for who watches its node.
-func (a *Agent) evict(e Eviction) {
-	p := a.pods[e.Pod]
-	if p == nil {
-		if e.Done != nil {
-			e.Done()
-		}
-		return
+// over frees what a pod has taken of its node.
+func (a *Agent) over(p *pod) {
+	a.uncount(p)
+	for _, done := range p.done {
+		done()
 	}
-	a.step(p, podlife.Fail{Reason: e.Reason, Message: e.Message, Grace: e.Grace, Now: e.Now})
+	p.done = nil
+	a.roomFor(p.object.UID)
+	a.stopMore(p.node, string(p.object.UID))
+}
+
+// uncount takes its room from a pod.
+func (a *Agent) uncount(p *pod) {
+	if p.counted {
+		p.counted = false
+		a.state.RemovePod(string(p.object.UID))
+		p.node.active.drop(p.object.UID)
+		a.opts.Metrics.running.Dec()
+	}
 }
 
 // vanished drops a pod whose object is gone, whatever still ran.
@@ -182,9 +249,12 @@ func (a *Agent) vanished(uid types.UID) {
 	}
 	a.release(p)
 	a.runtime.Forget(uid)
-	a.nodes[p.object.Spec.NodeName].active.drop(uid)
-	if n := a.nodes[p.object.Spec.NodeName]; n != nil {
-		n.addrs.free(p.address)
+	a.over(p)
+	a.opts.Metrics.containers.WithLabelValues("running").Sub(float64(p.up))
+	if !p.node.real {
+		for _, ip := range p.addresses {
+			p.node.addrs.free(ip)
+		}
 	}
 	delete(a.pods, uid)
 }
@@ -201,7 +271,7 @@ func (a *Agent) next() *write {
 		}
 		p.dirty = false
 		object := p.object.DeepCopy()
-		object.Status = status(p, a.nodes[p.object.Spec.NodeName])
+		object.Status = status(p)
 		if same(&p.object.Status, &object.Status) {
 			object = nil
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,93 +10,93 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // status is the pod's status as it is to be reported: what the life says, and
 // what others have written there.
-func status(p *pod, n *node) corev1.PodStatus {
-	was := &p.object.Status
-	out := *was.DeepCopy()
+func status(p *pod) corev1.PodStatus {
+	out := *p.object.Status.DeepCopy()
 	out.Phase = corev1.PodPhase([...]string{"Pending", "Running", "Succeeded", "Failed"}[p.life.Phase()])
+	out.ObservedGeneration = p.object.Generation
+	if out.QOSClass == "" {
+		out.QOSClass = intake.QoS(p.object)
+	}
+	if f := p.life.Failure(); f != nil {
+		out.Reason, out.Message = f.Reason, f.Message
+	}
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	if p.life.Failure() != nil && p.condition != nil {
+		put(&out, *p.condition, p.object.Generation, now)
+	}
+	if p.refused {
+		return out // it was never here
+	}
 	if out.StartTime == nil {
 		out.StartTime = &now
 	}
-	for _, a := range n.want.Status.Addresses {
-		if a.Type == corev1.NodeInternalIP {
-			out.HostIP, out.HostIPs = a.Address, []corev1.HostIP{{IP: a.Address}}
-		}
-	}
-	ip := p.address
-	if p.object.Spec.HostNetwork {
-		ip = out.HostIP
-	}
-	if ip != "" {
-		out.PodIP, out.PodIPs = ip, []corev1.PodIP{{IP: ip}}
-	}
+	addressed(&out, p)
 	init, containers := p.life.Statuses()
 	out.InitContainerStatuses = containerStatuses(p, init, p.object.Spec.InitContainers)
 	out.ContainerStatuses = containerStatuses(p, containers, p.object.Spec.Containers)
-	ended := out.Phase == corev1.PodSucceeded || out.Phase == corev1.PodFailed
-	reason := ""
-	if out.Phase == corev1.PodSucceeded {
-		reason = "PodCompleted"
+	for _, c := range podConditions(p, init, containers) {
+		put(&out, c, p.object.Generation, now)
 	}
-	set(&out, corev1.PodReadyToStartContainers, !ended && !p.gone, "", now)
-	set(&out, corev1.PodInitialized, p.life.Initialized(), reason, now)
-	set(&out, corev1.PodReady, p.life.Ready(), notReady(p, reason), now)
-	set(&out, corev1.ContainersReady, p.life.Ready(), notReady(p, reason), now)
-	set(&out, corev1.PodScheduled, true, "", now)
 	return out
 }
 
-func notReady(p *pod, reason string) string {
-	switch {
-	case p.life.Ready():
-		return ""
-	case reason != "":
-		return reason
-	case p.life.Phase() == podlife.Failed:
-		return "PodFailed"
+// addressed puts in the addresses of the pod and of its node.
+func addressed(out *corev1.PodStatus, p *pod) {
+	for _, a := range p.node.want.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			out.HostIP, out.HostIPs = a.Address, []corev1.HostIP{{IP: a.Address}}
+			break
+		}
 	}
-	return "ContainersNotReady"
-}
-
-// set puts a condition in place; one that stays as it was keeps its time.
-func set(s *corev1.PodStatus, t corev1.PodConditionType, holds bool, reason string, now metav1.Time) {
-	c := corev1.PodCondition{Type: t, Status: corev1.ConditionFalse, Reason: reason, LastTransitionTime: now}
-	if holds {
-		c.Status = corev1.ConditionTrue
+	ips := p.addresses
+	if p.object.Spec.HostNetwork && out.HostIP != "" {
+		ips = []string{out.HostIP}
 	}
-	i := slices.IndexFunc(s.Conditions, func(c corev1.PodCondition) bool { return c.Type == t })
-	if i < 0 {
-		s.Conditions = append(s.Conditions, c)
-		return
+	if len(ips) > 0 {
+		out.PodIP, out.PodIPs = ips[0], nil
+		for _, ip := range ips {
+			out.PodIPs = append(out.PodIPs, corev1.PodIP{IP: ip})
+		}
 	}
-	c.ObservedGeneration = s.Conditions[i].ObservedGeneration
-	if s.Conditions[i].Status == c.Status {
-		c.LastTransitionTime = s.Conditions[i].LastTransitionTime
-	}
-	s.Conditions[i] = c
 }
 
 func containerStatuses(p *pod, runs []podlife.Status, specs []corev1.Container) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
-	for i, r := range runs {
-		up := r.State == podlife.Up
+	for i := range runs {
+		r := &runs[i]
+		launched := r.Launched
 		s := corev1.ContainerStatus{
-			Name: r.Name, Image: specs[i].Image, ImageID: "simulated://" + specs[i].Image,
-			RestartCount: r.Restarts, Started: &up, Ready: up || r.State == podlife.Ended && r.Exit.Code == 0 && isInit(p, r.Name),
-			State: state(p, r),
+			Name: r.Name, Image: specs[i].Image, RestartCount: r.Restarts, Started: &launched,
+			Ready: r.Ready || r.State == podlife.Ended && r.Exit.Code == 0 && isInit(p, r.Name), State: state(p, r),
 		}
-		if r.State != podlife.Idle {
-			s.ContainerID = "simulated://" + string(p.object.UID) + "/" + r.Name
+		id, before := "", ""
+		if c := p.infos[r.Name]; c != nil {
+			id, before = c.ID, c.before
+			s.ImageID = c.ImageID
+			if c.Image != "" {
+				s.Image = c.Image
+			}
+		} else if !p.node.real && r.State != podlife.Idle {
+			s.ImageID = "simulated://" + specs[i].Image
+			id = "simulated://" + string(p.object.UID) + "/" + r.Name
+			before = id
 		}
-		if r.Last != nil {
-			s.LastTerminationState.Terminated = terminated(r.Last)
+		s.ContainerID = id
+		if s.State.Terminated != nil {
+			s.State.Terminated.ContainerID = id
 		}
-		if r.BackOff {
+		switch {
+		case r.BackOff:
 			s.LastTerminationState.Terminated = terminated(&r.Exit)
+			s.LastTerminationState.Terminated.ContainerID = id
+		case r.Last != nil:
+			s.LastTerminationState.Terminated = terminated(r.Last)
+			s.LastTerminationState.Terminated.ContainerID = before
 		}
 		out = append(out, s)
 	}
@@ -106,7 +107,7 @@ func isInit(p *pod, container string) bool {
 	return slices.ContainsFunc(p.object.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == container })
 }
 
-func state(p *pod, r podlife.Status) corev1.ContainerState {
+func state(p *pod, r *podlife.Status) corev1.ContainerState {
 	waiting := func(reason, message string) corev1.ContainerState {
 		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 	}
@@ -114,21 +115,28 @@ func state(p *pod, r podlife.Status) corev1.ContainerState {
 	case r.State == podlife.Up:
 		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.Started)}}
 	case r.BackOff:
-		return waiting("CrashLoopBackOff", "back-off restarting failed container="+r.Name+" pod="+p.object.Name)
+		return waiting(intake.CrashLoop, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", r.Delay, r.Name, fullName(p.object)))
 	case r.State == podlife.Ended:
 		return corev1.ContainerState{Terminated: terminated(&r.Exit)}
-	case !p.life.Initialized() && !isInit(p, r.Name):
+	case r.Reason != "":
+		return waiting(r.Reason, r.Message)
+	case len(p.object.Spec.InitContainers) > 0:
 		return waiting("PodInitializing", "")
 	}
 	return waiting("ContainerCreating", "")
 }
 
 func terminated(e *podlife.Exit) *corev1.ContainerStateTerminated {
-	reason := "Error"
-	if e.Code == 0 {
+	reason := e.Reason
+	switch {
+	case reason != "":
+	case e.Code == 0:
 		reason = "Completed"
+	default:
+		reason = "Error"
 	}
-	return &corev1.ContainerStateTerminated{ExitCode: e.Code, Reason: reason, StartedAt: metav1.NewTime(e.Started), FinishedAt: metav1.NewTime(e.Ended)}
+	return &corev1.ContainerStateTerminated{ExitCode: e.Code, Signal: e.Signal, Reason: reason, Message: e.Message,
+		StartedAt: metav1.NewTime(e.Started), FinishedAt: metav1.NewTime(e.Ended)}
 }
 
 // same says that nothing is to be written: stored times have whole seconds.

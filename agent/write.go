@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -72,6 +73,7 @@ func (a *Agent) wrote(w written) {
 		return
 	}
 	p.writing = false
+	a.opts.Metrics.writes.WithLabelValues(strconv.FormatBool(w.err == nil)).Inc()
 	switch {
 	case w.err == nil:
 		if w.object != nil && newer(w.object, p.object) {

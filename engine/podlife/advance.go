@@ -152,7 +152,7 @@ func (l *Life) initFailed() bool {
 // finish ends the sidecars and then settles the phase.
 func (l *Life) finish(now time.Time) (effects []Effect, wake time.Time) {
 	if l.deadline.IsZero() {
-		l.deadline = now.Add(l.grace())
+		l.deadline = now.Add(l.spec.Patience())
 	}
 	effects, wake, running := l.stopNext(now, nil)
 	if running {

@@ -44,7 +44,7 @@ func (e PreStopped) apply(l *Life, _ time.Time) {
 
 func (e Replace) apply(l *Life, now time.Time) {
 	if r := l.run(e.Container); r != nil && r.alive() {
-		r.replaced, r.by = changed, now.Add(l.grace())
+		r.replaced, r.by = changed, now.Add(l.spec.Patience())
 	}
 }
 

@@ -96,17 +96,9 @@ func (l *Life) expire(now time.Time) (end time.Time) {
 		return time.Time{}
 	}
 	if end = l.spec.Since.Add(l.spec.Deadline); !now.Before(end) {
-		Fail{Reason: "DeadlineExceeded", Message: "Pod was active on the node longer than the specified deadline", Grace: l.grace()}.apply(l, now)
+		Fail{Reason: "DeadlineExceeded", Message: "Pod was active on the node longer than the specified deadline", Grace: l.spec.Patience()}.apply(l, now)
 	}
 	return end
-}
-
-// grace is what containers are given to stop.
-func (l *Life) grace() time.Duration {
-	if l.spec.Grace == 0 {
-		return defaultGrace
-	}
-	return l.spec.Grace
 }
 
 func (l *Life) run(name string) *run {
@@ -170,4 +162,14 @@ func (l *Life) Statuses() (init, containers []Status) {
 		}
 	}
 	return init, containers
+}
+
+// Up is how many of its containers run.
+func (l *Life) Up() (n int) {
+	for i := range l.runs {
+		if l.runs[i].state == Up {
+			n++
+		}
+	}
+	return n
 }

@@ -18,7 +18,7 @@ func (e Probed) apply(l *Life, now time.Time) {
 	}
 	fail := func(grace time.Duration) {
 		if grace == 0 {
-			grace = l.grace()
+			grace = l.spec.Patience()
 		}
 		if r.replaced == intact {
 			r.replaced, r.by = failedProbe, now.Add(grace)

@@ -130,3 +130,11 @@ type Status struct {
 	BackOff  bool          // waiting for its restart delay
 	Delay    time.Duration // of that, while BackOff
 }
+
+// Patience is what containers are given to stop unless somebody says otherwise.
+func (s *Spec) Patience() time.Duration {
+	if s.Grace == 0 {
+		return defaultGrace
+	}
+	return s.Grace
+}

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"context"
+	"math/rand"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+)
+
+// keepLease renews the node's Lease until ctx ends.
+func (a *Agent) keepLease(ctx context.Context, n *node) {
+	every := a.opts.LeaseRenewal
+	heard := time.Now() // when the last renewal succeeded
+	renew := func(ctx context.Context) {
+		if err := a.renew(ctx, n); err != nil {
+			if ctx.Err() == nil {
+				a.opts.Log.Error(err, "Renewing the node's lease failed", "node", n.want.Name)
+			}
+			return
+		}
+		// Who was silent for so long (it was stopped, or cut off) may have been given up.
+		if silent := time.Since(heard); silent > missed*every {
+			if err := a.register(ctx, n); err != nil && ctx.Err() == nil {
+				a.opts.Log.Error(err, "Reporting the node's status failed", "node", n.want.Name, "after", silent)
+				return
+			}
+		}
+		heard = time.Now()
+	}
+	renew(ctx)
+	// Nodes that started together need not renew together for ever.
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(time.Duration(rand.Int63n(int64(every)))):
+	}
+	wait.JitterUntilWithContext(ctx, renew, every, 0.04, true)
+}
+
+// renew makes or renews the node's Lease. The one written last is remembered, so
+// that a renewal is a single request.
+func (a *Agent) renew(ctx context.Context, n *node) error {
+	a.gate <- struct{}{}
+	defer func() { <-a.gate }()
+	leases := a.opts.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	if n.lease == nil {
+		have, err := leases.Get(ctx, n.want.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			have, err = leases.Create(ctx, &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Name: n.want.Name, Namespace: corev1.NamespaceNodeLease},
+				Spec: coordinationv1.LeaseSpec{
+					HolderIdentity:       &n.want.Name,
+					LeaseDurationSeconds: ptr.To(int32(lasts * a.opts.LeaseRenewal / time.Second)),
+					RenewTime:            ptr.To(metav1.NowMicro()),
+				},
+			}, metav1.CreateOptions{})
+		}
+		if err != nil {
+			return err
+		}
+		n.lease = have
+	}
+	next := n.lease.DeepCopy()
+	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.want.Name, ptr.To(metav1.NowMicro())
+	renewed, err := leases.Update(ctx, next, metav1.UpdateOptions{})
+	n.lease = renewed
+	if err != nil {
+		n.lease = nil
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// Metrics of an agent, under the kubelet's names.
+type Metrics struct {
+	running     prometheus.Gauge
+	containers  *prometheus.GaugeVec
+	started     prometheus.Counter
+	rejections  *prometheus.CounterVec
+	preemptions *prometheus.CounterVec
+	restarts    prometheus.Counter
+	writes      *prometheus.CounterVec
+}
+
+// NewMetrics are metrics that count nothing yet.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		running: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "kubelet_running_pods", Help: "Number of pods that the node has taken and that have not ended"}),
+		containers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kubelet_running_containers", Help: "Number of containers currently running"}, []string{"container_state"}),
+		started: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "kubelet_started_containers_total", Help: "Cumulative number of containers started"}),
+		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kubelet_admission_rejections_total", Help: "Cumulative number pod admission rejections by the Kubelet"}, []string{"reason"}),
+		preemptions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kubelet_preemptions", Help: "Cumulative number of pod preemptions by preemption resource"}, []string{"preemption_signal"}),
+		restarts: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "berth_agent_container_restarts_total", Help: "Cumulative number of containers that were started again"}),
+		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "berth_agent_status_writes_total", Help: "Cumulative number of writes of a pod's status or of its end, by whether they were done"}, []string{"done"}),
+	}
+	m.containers.WithLabelValues("running")
+	for _, r := range rejectionReasons {
+		m.rejections.WithLabelValues(r)
+	}
+	for _, done := range []bool{true, false} {
+		m.writes.WithLabelValues(strconv.FormatBool(done))
+	}
+	return m
+}
+
+// rejectionReasons are there from the start; OutOf of an extended resource counts as OutOfExtended.
+var rejectionReasons = []string{"Evicted", "SysctlForbidden", "OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods", "OutOfExtended",
+	"NodeAffinity", "NodeName", "NodePorts", "TaintToleration", "PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported",
+	"SupplementalGroupsPolicyNotSupported", "NodeShutdown", "OutOfDisk"}
+
+// Describe and Collect make Metrics a prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, c := range m.all() {
+		c.Describe(to)
+	}
+}
+
+// Collect hands over the figures.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	for _, c := range m.all() {
+		c.Collect(to)
+	}
+}
+
+func (m *Metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.running, m.containers, m.started, m.rejections, m.preemptions, m.restarts, m.writes}
+}
+
+// refused counts a pod that was not taken.
+func (m *Metrics) refused(reason string) {
+	known := false
+	for _, r := range rejectionReasons {
+		known = known || r == reason
+	}
+	if !known {
+		reason = "OutOfExtended"
+	}
+	m.rejections.WithLabelValues(reason).Inc()
+}
+
+// preempted counts pods that were ended for a critical one, by what that lacked first.
+func (m *Metrics) preempted(denials []placement.Denial, pods int) {
+	m.preemptions.WithLabelValues(denials[0].Resource).Add(float64(pods))
+}
+
+// starts counts a container that is started.
+func (m *Metrics) starts(attempt int32) {
+	m.started.Inc()
+	if attempt > 0 {
+		m.restarts.Inc()
+	}
+}

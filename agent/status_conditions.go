@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/podlife"
+)
+
+// podConditions are the conditions that an agent keeps of a pod, in the kubelet's words.
+func podConditions(p *pod, init, containers []podlife.Status) []corev1.PodCondition {
+	ready := unready(p, init, containers)
+	return []corev1.PodCondition{
+		condition(corev1.PodReadyToStartContainers, sandboxed(p), "", ""),
+		initialized(p, init),
+		gated(p, ready),
+		withType(ready, corev1.ContainersReady),
+		condition(corev1.PodScheduled, true, "", ""),
+	}
+}
+
+func condition(t corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
+	c := corev1.PodCondition{Type: t, Status: corev1.ConditionFalse, Reason: reason, Message: message}
+	if holds {
+		c.Status = corev1.ConditionTrue
+	}
+	return c
+}
+
+func withType(c corev1.PodCondition, t corev1.PodConditionType) corev1.PodCondition {
+	c.Type = t
+	return c
+}
+
+// sandboxed says that the pod has its network: a real one when its runtime has told its
+// address or has made a container.
+func sandboxed(p *pod) bool {
+	if p.life.Over() || p.gone {
+		return false
+	}
+	return !p.node.real || len(p.addresses) > 0 || len(p.infos) > 0
+}
+
+// ended is the reason of conditions of a pod that is at its end.
+func ended(p *pod) string {
+	switch p.life.Phase() {
+	case podlife.Succeeded:
+		return "PodCompleted"
+	case podlife.Failed:
+		return "PodFailed"
+	case podlife.Pending, podlife.Running:
+	}
+	return ""
+}
+
+// initialized says whether the init containers have done their part.
+func initialized(p *pod, init []podlife.Status) corev1.PodCondition {
+	switch {
+	case p.life.Phase() == podlife.Succeeded:
+		return condition(corev1.PodInitialized, true, "PodCompleted", "")
+	case p.life.Initialized():
+		return condition(corev1.PodInitialized, true, "", "")
+	}
+	var names []string
+	for i := range init {
+		if s := &init[i]; !s.Launched && (s.State != podlife.Ended || s.Exit.Code != 0) {
+			names = append(names, s.Name)
+		}
+	}
+	return condition(corev1.PodInitialized, false, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: [%s]", strings.Join(names, " ")))
+}
+
+// unready says whether the containers are ready.
+func unready(p *pod, init, containers []podlife.Status) corev1.PodCondition {
+	if reason := ended(p); reason != "" {
+		return condition(corev1.PodReady, false, reason, "")
+	}
+	if p.life.Ready() {
+		return condition(corev1.PodReady, true, "", "")
+	}
+	var names []string
+	for i := range init {
+		if c := &p.object.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways && !init[i].Ready {
+			names = append(names, init[i].Name)
+		}
+	}
+	for i := range containers {
+		if !containers[i].Ready {
+			names = append(names, containers[i].Name)
+		}
+	}
+	return condition(corev1.PodReady, false, "ContainersNotReady", fmt.Sprintf("containers with unready status: [%s]", strings.Join(names, " ")))
+}
+
+// gated is whether the pod is ready: its containers are, and its readiness gates are open.
+func gated(p *pod, containers corev1.PodCondition) corev1.PodCondition {
+	if containers.Status != corev1.ConditionTrue {
+		return containers
+	}
+	var words []string
+	for _, g := range p.object.Spec.ReadinessGates {
+		i := slices.IndexFunc(p.object.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == g.ConditionType })
+		switch {
+		case i < 0:
+			words = append(words, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", g.ConditionType))
+		case p.object.Status.Conditions[i].Status != corev1.ConditionTrue:
+			words = append(words, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", g.ConditionType, p.object.Status.Conditions[i].Status))
+		}
+	}
+	if len(words) > 0 {
+		return condition(corev1.PodReady, false, "ReadinessGatesNotReady", strings.Join(words, ", "))
+	}
+	return containers
+}
+
+// put puts a condition in place; one that stays as it was keeps its time.
+func put(s *corev1.PodStatus, c corev1.PodCondition, generation int64, now metav1.Time) {
+	c.ObservedGeneration, c.LastTransitionTime = generation, now
+	i := slices.IndexFunc(s.Conditions, func(o corev1.PodCondition) bool { return o.Type == c.Type })
+	if i < 0 {
+		s.Conditions = append(s.Conditions, c)
+		return
+	}
+	if s.Conditions[i].Status == c.Status {
+		c.LastTransitionTime = s.Conditions[i].LastTransitionTime
+	}
+	s.Conditions[i] = c
+}
