@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -56,6 +57,12 @@ func (s *Server) virtual(made *storages) map[schema.GroupVersion]map[string]rest
 			"pods/eviction": subresource.NewEvictions(made.store(pods), made.store(policyv1.Resource("poddisruptionbudgets")), made.stores[pods],
 				s.evictions().Tell, s.options.Evictions),
 		},
+	}
+	for gv, paths := range s.outward(made) {
+		if answers[gv] == nil {
+			answers[gv] = map[string]rest.Storage{}
+		}
+		maps.Copy(answers[gv], paths)
 	}
 	for resource, storage := range s.security.Storages() {
 		gv := schema.GroupVersion{Group: resource.Group, Version: "v1"}

@@ -18,6 +18,8 @@ func AddToScheme(s *runtime.Scheme) {
 }
 
 // Client reads and writes Holds.
+//
+// +k8s:openapi-gen=false
 type Client struct {
 	rest      rest.Interface
 	parameter runtime.ParameterCodec
@@ -40,6 +42,8 @@ func NewClient(config *rest.Config) (*Client, error) {
 }
 
 // NamespacedClient reads and writes the Holds of one namespace, or of all.
+//
+// +k8s:openapi-gen=false
 type NamespacedClient struct {
 	*Client
 	namespace string

@@ -15,7 +15,7 @@ import (
 func All() []Kind {
 	table := slices.Concat(
 		core(), coreStorage(), services(), events(), apps(), batch(), policy(), coordination(),
-		storage(), scheduling(), rbac(), resources(), reviews(), berth(),
+		storage(), scheduling(), rbac(), resources(), reviews(), berth(), metrics(),
 	)
 	for i := range table {
 		table[i].fill()

@@ -49,6 +49,10 @@ func New(table []kinds.Kind) (*Set, error) {
 		versions.Insert(gv)
 		register(s, external, gv, types...)
 	}
+	register(s, external, corev1.SchemeGroupVersion, parameterTypes...)
+	if err := addParameters(s); err != nil {
+		return nil, fmt.Errorf("registering parameters of requests: %w", err)
+	}
 	for _, k := range table {
 		versions.Insert(k.GroupVersion)
 		if err := addKind(s, external, k, table); err != nil {

@@ -58,7 +58,7 @@ func identity(node, part string) (pki.Identity, error) {
 	case part == "controller":
 		return pki.Controllers(), nil
 	case part == "simulated-nodes":
-		return pki.Component(part), nil
+		return pki.SimulatedNodes(), nil
 	case part == "admin":
 		return pki.Admin(), nil
 	}

@@ -15,6 +15,9 @@ import (
 type Identity struct {
 	Name   string
 	Groups []string
+	// Serves says that the certificate may be shown by a server, too: an agent
+	// answers the API server with it, which checks Name.
+	Serves bool
 }
 
 // Admin may do everything (group system:masters, which no role can take away).
@@ -30,12 +33,29 @@ func Controllers() Identity { return Identity{Name: "system:kube-controller-mana
 
 // Node is the identity of the agent of one node, bounded by the node authorizer.
 func Node(name string) Identity {
-	return Identity{Name: "system:node:" + name, Groups: []string{"system:nodes"}}
+	return Identity{Name: "system:node:" + name, Groups: []string{"system:nodes"}, Serves: true}
 }
+
+// SimulatedNodes is the identity of a process that plays many nodes.
+func SimulatedNodes() Identity {
+	id := Component("simulated-nodes")
+	id.Serves = true
+	return id
+}
+
+// APIServer is who the API server is to agents, under kubeadm's name.
+func APIServer() Identity { return Identity{Name: "kube-apiserver-kubelet-client"} }
 
 // Component is the identity of another part of Berth (such as "descheduler"):
 // the user system:berth:NAME, whom a bootstrap role of that name serves.
 func Component(name string) Identity { return Identity{Name: "system:berth:" + name} }
+
+func (id Identity) usage() []x509.ExtKeyUsage {
+	if id.Serves {
+		return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
+	}
+	return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+}
 
 // ClientPEM mints a key and a client certificate for id, valid for a year at most.
 func (a *Authority) ClientPEM(id Identity) (certPEM, keyPEM []byte, err error) {
@@ -48,7 +68,7 @@ func (a *Authority) ClientPEM(id Identity) (certPEM, keyPEM []byte, err error) {
 	}
 	cert, err := a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: id.Name, Organization: id.Groups},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		ExtKeyUsage: id.usage(),
 	}, &key.PublicKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a client certificate for %s: %w", id.Name, err)
@@ -83,7 +103,7 @@ func (a *Authority) fits(path, server string, id Identity) bool {
 	}
 	cert, err := parseCert(user.ClientCertificateData)
 	return err == nil && a.signed(cert) && !nearEnd(cert, a.now()) &&
-		cert.Subject.CommonName == id.Name && slices.Equal(cert.Subject.Organization, id.Groups)
+		cert.Subject.CommonName == id.Name && slices.Equal(cert.Subject.Organization, id.Groups) && slices.Equal(cert.ExtKeyUsage, id.usage())
 }
 
 // kubeconfigName names cluster, user and context in the files written here.

@@ -17,6 +17,9 @@
 //   - A file that cannot be read is an error that names it; it is never replaced,
 //     because replacing a CA locks every client out.
 //
+// Agents serve with the certificate that they are clients with: it says which
+// node they are, and that is what the API server checks, not an address.
+//
 // Departures from Kubernetes: kubeadm spreads this over three authorities
 // (cluster, front proxy, etcd) and leaves renewal to the operator; Berth's etcd
 // is in process and there is no front proxy, so one authority is enough.

@@ -48,6 +48,7 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		bind("system:kube-controller-manager", "system:kube-controller-manager", user(controllerUser)),
 		bind("system:node-proxier", "system:node-proxier", user("system:kube-proxy")),
 		bind("system:node", "system:node"), // the node authorizer does it
+		bind("system:berth:apiserver", "system:kubelet-api-admin", user("kube-apiserver-kubelet-client")),
 		bind("system:berth:scheduler", "system:berth:scheduler", user(schedulerUser)),
 		bind("system:berth:controllers", "system:berth:controllers", user(controllerUser)),
 		bind("system:berth:descheduler", "system:berth:descheduler", user("system:berth:descheduler")),

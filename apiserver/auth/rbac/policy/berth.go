@@ -16,7 +16,7 @@ func berth() map[string][]rbacv1.PolicyRule {
 			allow(read, storage, "storageclasses", "csinodes"),
 			allow(readWrite, berthGroup, "holds")),
 		// One process that plays many nodes, so the node authorizer cannot bound it.
-		"system:berth:simulated-nodes": {
+		"system:berth:simulated-nodes": append(reviewOthers(),
 			events(),
 			allow("create delete get list patch update watch", core, "nodes"),
 			allow("patch update", core, "nodes/status"),
@@ -25,8 +25,7 @@ func berth() map[string][]rbacv1.PolicyRule {
 			allow("create", core, "pods/eviction"),
 			allow("get", core, "persistentvolumeclaims"),
 			allow("create delete get list patch update watch", coordination, "leases"),
-			allow("create get patch update", storage, "csinodes"),
-		},
+			allow("create get patch update", storage, "csinodes")),
 		// Makes directories into volumes; a claim it can only give back to the scheduler.
 		"system:berth:local-directory": {
 			events(),

@@ -19,6 +19,7 @@ const (
 	discovery      = "discovery.k8s.io"
 	eventsGroup    = "events.k8s.io"
 	extensions     = "extensions"
+	metricsGroup   = "metrics.k8s.io"
 	networking     = "networking.k8s.io"
 	nodeGroup      = "node.k8s.io"
 	policyGroup    = "policy"

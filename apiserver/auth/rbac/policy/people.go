@@ -14,6 +14,7 @@ func people() []*rbacv1.ClusterRole {
 		contributing(clusterRole("system:aggregate-to-edit", editRules()...), "edit"),
 		contributing(clusterRole("system:aggregate-to-view", viewRules()...), "view"),
 		contributing(clusterRole("system:berth:aggregate-to-view", allow(read, berthGroup, "holds")), "view"),
+		contributing(clusterRole("system:aggregated-metrics-reader", allow(read, metricsGroup, "pods", "nodes")), "view"),
 	}
 }
 

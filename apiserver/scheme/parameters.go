@@ -1,0 +1,124 @@
+package scheme
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// parameterTypes are what comes in the query of requests that connect to
+// something: no body, no store.
+var parameterTypes = []runtime.Object{
+	&corev1.PodLogOptions{}, &corev1.PodExecOptions{}, &corev1.PodAttachOptions{}, &corev1.PodPortForwardOptions{},
+	&corev1.PodProxyOptions{}, &corev1.NodeProxyOptions{}, &corev1.ServiceProxyOptions{},
+}
+
+// addParameters makes the types above readable from queries.
+func addParameters(s *runtime.Scheme) error {
+	for _, add := range []func() error{
+		parameters(s, func(q *query, o *corev1.PodLogOptions) {
+			o.Container, o.Follow, o.Previous, o.Timestamps = q.Get("container"), q.yes("follow"), q.yes("previous"), q.yes("timestamps")
+			o.SinceSeconds, o.TailLines, o.LimitBytes = q.number("sinceSeconds"), q.number("tailLines"), q.number("limitBytes")
+			o.SinceTime, o.InsecureSkipTLSVerifyBackend = q.time("sinceTime"), q.yes("insecureSkipTLSVerifyBackend")
+			if q.Has("stream") {
+				stream := q.Get("stream")
+				o.Stream = &stream
+			}
+		}),
+		parameters(s, func(q *query, o *corev1.PodExecOptions) {
+			o.Container, o.Command = q.Get("container"), q.Values["command"]
+			o.Stdin, o.Stdout, o.Stderr, o.TTY = q.yes("stdin"), q.yes("stdout"), q.yes("stderr"), q.yes("tty")
+		}),
+		parameters(s, func(q *query, o *corev1.PodAttachOptions) {
+			o.Container = q.Get("container")
+			o.Stdin, o.Stdout, o.Stderr, o.TTY = q.yes("stdin"), q.yes("stdout"), q.yes("stderr"), q.yes("tty")
+		}),
+		parameters(s, func(q *query, o *corev1.PodPortForwardOptions) { o.Ports = q.ports("ports") }),
+		parameters(s, func(q *query, o *corev1.PodProxyOptions) { o.Path = q.Get("path") }),
+		parameters(s, func(q *query, o *corev1.NodeProxyOptions) { o.Path = q.Get("path") }),
+		parameters(s, func(q *query, o *corev1.ServiceProxyOptions) { o.Path = q.Get("path") }),
+	} {
+		if err := add(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parameters registers how a type is read.
+func parameters[T any](s *runtime.Scheme, read func(*query, *T)) func() error {
+	return func() error {
+		return s.AddConversionFunc((*url.Values)(nil), (*T)(nil), func(a, b any, _ conversion.Scope) error {
+			q := &query{Values: *a.(*url.Values)}
+			read(q, b.(*T))
+			return q.err
+		})
+	}
+}
+
+// query reads typed values; the first one that cannot be read stays in err.
+type query struct {
+	url.Values
+	err error
+}
+
+func (q *query) fail(name, want string) {
+	if q.err == nil {
+		q.err = fmt.Errorf("parameter %s=%q: want %s", name, q.Get(name), want)
+	}
+}
+
+// yes reads as Kubernetes does: a parameter without a value is on, and
+// what is not a form of "false" is true.
+func (q *query) yes(name string) bool {
+	if !q.Has(name) {
+		return false
+	}
+	switch q.Get(name) {
+	case "false", "False", "FALSE", "f", "F", "0":
+		return false
+	}
+	return true
+}
+
+func (q *query) number(name string) *int64 {
+	if q.Get(name) == "" {
+		return nil
+	}
+	v, err := strconv.ParseInt(q.Get(name), 10, 64)
+	if err != nil {
+		q.fail(name, "a whole number")
+		return nil
+	}
+	return &v
+}
+
+func (q *query) time(name string) *metav1.Time {
+	if q.Get(name) == "" {
+		return nil
+	}
+	var t metav1.Time
+	if err := t.UnmarshalQueryParameter(q.Get(name)); err != nil {
+		q.fail(name, "a time such as 2026-01-02T15:04:05Z")
+		return nil
+	}
+	return &t
+}
+
+func (q *query) ports(name string) []int32 {
+	var ports []int32
+	for _, text := range q.Values[name] {
+		v, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			q.fail(name, "port numbers")
+			return nil
+		}
+		ports = append(ports, int32(v))
+	}
+	return ports
+}
