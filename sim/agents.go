@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +17,7 @@ type agents struct {
 	w         *World
 	r         *reader
 	down      map[string]bool // nodes whose agent is dead
+	cut       map[string]bool // nodes that are cut off from the API
 	pods      map[types.UID]*agentPod
 	processes processes
 	heartbeats
@@ -36,7 +36,7 @@ type agentPod struct {
 const retryDelay = 500 * time.Millisecond
 
 func newAgents(w *World) *agents {
-	a := &agents{w: w, down: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}}}
+	a := &agents{w: w, down: map[string]bool{}, cut: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}}}
 	a.processes.report = func(uid types.UID, e podlife.Event) {
 		if p := a.pods[uid]; p != nil {
 			a.step(p, e)
@@ -106,19 +106,19 @@ func (w *World) StartAgent(node string) {
 		return
 	}
 	delete(a.down, node)
+	if a.cut[node] {
+		return // it has its list when it can ask for it
+	}
 	delete(a.died, node)
 	a.post(node, w.o.Latency)
-	w.after(w.o.Latency, func() {
-		for _, o := range slices.Clone(w.api.List(store.Pods)) {
-			if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName == node {
-				a.changed(p, false)
-			}
-		}
-	})
+	w.after(w.o.Latency, func() { a.relist(node) })
 }
 
 // changed takes in a pod of a node.
 func (a *agents) changed(object *corev1.Pod, gone bool) {
+	if a.cut[object.Spec.NodeName] {
+		return
+	}
 	if a.down[object.Spec.NodeName] {
 		if gone {
 			a.processes.forget(object)
@@ -221,6 +221,10 @@ func (a *agents) write(p *agentPod) {
 func (a *agents) written(p *agentPod, status corev1.PodStatus, news bool) {
 	p.writing = false
 	if a.pods[p.object.UID] != p {
+		return
+	}
+	if a.cut[p.object.Spec.NodeName] {
+		p.dirty = true
 		return
 	}
 	key, pre := keyOf(p.object), store.Precondition{UID: string(p.object.UID)}

@@ -84,7 +84,7 @@ func newFaults(w *World) *faults { return &faults{w: w, counts: map[string]uint6
 // Spoil has requests go wrong by a rule.
 func (w *World) Spoil(r Rule) { w.faults.rules = append(w.faults.rules, &r) }
 
-// Calm ends all faults, random ones and rules; agents that are dead start, and nobody
+// Calm ends all faults, random ones and rules; agents that are dead start, those that are cut off are joined again, and nobody
 // is replaced any more.
 func (w *World) Calm() {
 	w.faults.off, w.faults.rules = true, nil
@@ -95,6 +95,9 @@ func (w *World) Calm() {
 	}
 	for _, node := range sortedKeys(w.agents.down) {
 		w.StartAgent(node)
+	}
+	for _, node := range sortedKeys(w.agents.cut) {
+		w.Rejoin(node)
 	}
 }
 

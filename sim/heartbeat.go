@@ -13,7 +13,7 @@ import (
 // heartbeats are what the agents say of their nodes: that they live, and their conditions.
 type heartbeats struct {
 	w       *World
-	died    map[string]time.Time // when an agent was killed
+	died    map[string]time.Time // when an agent was killed or cut off
 	reports map[string]map[corev1.NodeConditionType]corev1.ConditionStatus
 	posting map[string]bool
 }
@@ -28,6 +28,12 @@ func (h *heartbeats) renewed(node string) time.Time {
 		at = died
 	}
 	return at.Truncate(lease)
+}
+
+// silent says that the API does not hear from a node.
+func (h *heartbeats) silent(node string) bool {
+	_, silent := h.died[node]
+	return silent
 }
 
 // Report has a node's agent report a condition from now on.
@@ -81,7 +87,7 @@ func (h *heartbeats) seen(n *corev1.Node) {
 	}
 }
 
-// post writes a node's status after d, unless its agent is dead then.
+// post writes a node's status after d, unless its agent is dead or cut off then.
 func (h *heartbeats) post(node string, d time.Duration) {
 	if h.posting[node] && d > h.w.o.Latency {
 		return
@@ -89,7 +95,7 @@ func (h *heartbeats) post(node string, d time.Duration) {
 	h.posting[node] = true
 	h.w.after(d, func() {
 		h.posting[node] = false
-		if _, dead := h.died[node]; dead {
+		if h.silent(node) {
 			return
 		}
 		_ = h.w.api.Change(store.Nodes, node, store.Precondition{}, func(o store.Object) error {

@@ -67,7 +67,7 @@ func (n *nodelife) step(now time.Time, events []nodehealth.Event) time.Time {
 	well := true
 	for _, name := range sortedKeys(n.known[store.Nodes]) {
 		events = append(events, nodehealth.Renewed{Node: name, Time: n.w.agents.renewed(name)})
-		well = well && nodeReady(n.node(name)) && !n.w.agents.down[name]
+		well = well && nodeReady(n.node(name)) && !n.w.agents.silent(name)
 	}
 	effects, wake := n.machine.Step(now, events)
 	for _, e := range effects {
@@ -80,7 +80,7 @@ func (n *nodelife) step(now time.Time, events []nodehealth.Event) time.Time {
 		}
 	}
 	if well && n.asked == 0 {
-		return time.Time{} // a change of a node, or the end of an agent, wakes it
+		return time.Time{} // a change of a node, or an agent that falls silent, wakes it
 	}
 	return wake
 }

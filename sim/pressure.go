@@ -59,7 +59,7 @@ func (a *agents) reject(p *corev1.Pod, by corev1.NodeConditionType) {
 // ephemeral-storage or pids. What it is short of its conditions do not say by that.
 func (w *World) Press(key, of string) bool {
 	p := w.api.Pod(key)
-	if p == nil || p.Spec.NodeName == "" || finished(p) || w.agents.down[p.Spec.NodeName] {
+	if p == nil || p.Spec.NodeName == "" || finished(p) || w.agents.silent(p.Spec.NodeName) {
 		return false
 	}
 	w.agents.processes.forget(p)

@@ -80,6 +80,14 @@ func readStart(p *parser, w *words) error {
 	return toAgents(p, w, "starts", (*sim.World).StartAgent)
 }
 
+func readCut(p *parser, w *words) error {
+	return toAgents(p, w, "is cut off", (*sim.World).CutOff)
+}
+
+func readRejoin(p *parser, w *words) error {
+	return toAgents(p, w, "is joined again", (*sim.World).Rejoin)
+}
+
 // toAgents has something done to the agents of nodes.
 func toAgents(p *parser, w *words, what string, do func(*sim.World, string)) error {
 	name, err := w.name("the node")

@@ -52,6 +52,8 @@ func init() {
 		"bind":          {"bind POD NODE (as another scheduler would)", readBind},
 		"kill":          {"kill ACTOR [for 1s] or kill agent NODE; ACTOR: " + actors(), readKill},
 		"start":         {"start agent NODE", readStart},
+		"cut":           {"cut NODE (its agent and its pods live, but no message passes between it and the API)", readCut},
+		"rejoin":        {"rejoin NODE (ends cut)", readRejoin},
 		"lag":           {"lag ACTOR DURATION", readLag},
 		"drop":          {"drop ACTOR KIND for DURATION; KIND is a plural such as pods", readDrop},
 		"repeat":        {"repeat ACTOR KIND (the next change comes twice)", readRepeat},
