@@ -56,8 +56,6 @@ func (r *Runner) dns(pod *corev1.Pod) *cri.DNSConfig {
 	}
 	if policy == corev1.DNSClusterFirst && len(r.opts.DNS.Servers) == 0 {
 		policy = corev1.DNSDefault
-		r.event(pod, "", corev1.EventTypeWarning, "MissingClusterDNS",
-			fmt.Sprintf("pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.", key(pod), pod.Spec.DNSPolicy, "Default"))
 	}
 	out := &cri.DNSConfig{}
 	if policy != corev1.DNSNone {
@@ -77,6 +75,12 @@ func (r *Runner) dns(pod *corev1.Pod) *cri.DNSConfig {
 	out.Servers = out.Servers[:min(len(out.Servers), maxServers)]
 	out.Searches = out.Searches[:min(len(out.Searches), maxSearches)]
 	return out
+}
+
+// withoutDNS says that the pod wants the cluster's DNS and gets the node's, since there is none.
+func (r *Runner) withoutDNS(pod *corev1.Pod) bool {
+	policy := pod.Spec.DNSPolicy
+	return len(r.opts.DNS.Servers) == 0 && (policy == corev1.DNSClusterFirstWithHostNet || policy == corev1.DNSClusterFirst && !pod.Spec.HostNetwork)
 }
 
 // options are those of the base with the pod's own, which replace others of the same name.

@@ -86,8 +86,9 @@ func (p *pod) cleared(forgotten bool) bool {
 	p.leaving.busy = false
 	if forgotten {
 		r.mu.Lock()
-		defer r.mu.Unlock()
 		delete(r.pods, p.object.UID)
+		r.mu.Unlock()
+		r.past.forget(p.object.UID)
 	}
 	return true
 }
@@ -116,7 +117,13 @@ func (p *pod) release() error {
 	if err := r.opts.Volumes.Teardown(uid); err != nil {
 		return fmt.Errorf("volumes: %w", err)
 	}
-	return r.removeCgroups(r.ctx, p.seen())
+	if err := r.removeCgroups(r.ctx, p.seen()); err != nil {
+		return err
+	}
+	if r.opts.Cgroups != nil {
+		r.weigh()
+	}
+	return nil
 }
 
 func (p *pod) boxID() string {

@@ -3,6 +3,7 @@ package pods
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +28,13 @@ type past struct {
 type found struct {
 	boxes      []*cri.PodSandbox
 	containers []*cri.Container
+}
+
+// forget drops what was found of a pod that is gone.
+func (p *past) forget(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.pods, uid)
 }
 
 // newest is the newest container of that name; nil if there is none.
@@ -55,22 +63,30 @@ func (f *found) attempt(name string, n uint32) *cri.Container {
 
 // before is what was there of a pod when the agent started; nil if nothing.
 func (r *Runner) before(ctx context.Context, uid types.UID) (*found, error) {
-	all, err := r.allBefore(ctx)
-	return all[uid], err
+	r.past.mu.Lock()
+	defer r.past.mu.Unlock()
+	err := r.load(ctx)
+	return r.past.pods[uid], err
 }
 
 // allBefore is what was there of all pods when the agent started.
 func (r *Runner) allBefore(ctx context.Context) (map[types.UID]*found, error) {
 	r.past.mu.Lock()
 	defer r.past.mu.Unlock()
-	if !r.past.loaded {
-		all, err := r.list(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
+	err := r.load(ctx)
+	return maps.Clone(r.past.pods), err
+}
+
+// load lists what is there, once. r.past.mu is held.
+func (r *Runner) load(ctx context.Context) error {
+	if r.past.loaded {
+		return nil
+	}
+	all, err := r.list(ctx, nil)
+	if err == nil {
 		r.past.pods, r.past.loaded = all, true
 	}
-	return r.past.pods, nil
+	return err
 }
 
 // list is what the runtime has of our pods that have these labels.

@@ -62,6 +62,7 @@ type run struct {
 	stopping bool
 	killing  bool
 	began    time.Time
+	grace    time.Duration // when it is killed after it was asked to stop; 0: not before podlife says so
 }
 
 func newPod(r *Runner, object *corev1.Pod) *pod {
@@ -172,8 +173,11 @@ func (p *pod) settle(c *run, err error) {
 		if c.stopping {
 			p.halt(c)
 		}
-	case c.launched: // stopped while its postStart hook ran
+	case c.launched: // stopped while its postStart hook ran, or since that failed
 		over, c.state = true, up
+		if !c.stopping {
+			c.grace = graceOf(p.object)
+		}
 		p.halt(c)
 	case c.stopping || p.ctx.Err() != nil:
 		over = true

@@ -57,7 +57,10 @@ func (r *Runner) weigh() {
 	}
 	r.mu.Unlock()
 	for _, p := range all {
-		if pod := p.seen(); qos.GetPodQOS(pod) == corev1.PodQOSBurstable {
+		p.mu.Lock()
+		pod, left := p.object, p.leaving.asked
+		p.mu.Unlock()
+		if !left && qos.GetPodQOS(pod) == corev1.PodQOSBurstable {
 			requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 			milli += requests.Cpu().MilliValue()
 		}

@@ -55,6 +55,10 @@ func (r *Runner) resources(pod *corev1.Pod, c *corev1.Container) *cri.LinuxConta
 			out.CpuPeriod = period
 		}
 	}
+	if h, ok := r.opts.Cgroups.(*cgroup.Host); ok && h.Mode == cgroup.V2 {
+		// As the kubelet has it: a container that lost one process to the kernel's OOM killer loses all.
+		out.Unified = map[string]string{"memory.oom.group": "1"}
+	}
 	return out
 }
 

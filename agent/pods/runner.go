@@ -88,8 +88,8 @@ func (r *Runner) Resume(object *corev1.Pod, container string, since podlife.Stat
 // Update implements runtime.Runtime.
 func (r *Runner) Update(object *corev1.Pod) {
 	if r.pod(object.UID) != nil {
-		p := r.take(object)
-		r.work.Go(func() { r.opts.Volumes.Changed(p.seen()) })
+		r.take(object)
+		r.opts.Volumes.Changed(object)
 	}
 }
 

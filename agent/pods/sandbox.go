@@ -83,7 +83,12 @@ func (p *pod) sandbox(ctx context.Context) (*box, error) {
 	}
 	handler, err := r.handler(ctx, pod)
 	if err != nil {
-		return nil, &Wait{Reason: "CreateContainerConfigError", Message: err.Error()}
+		r.event(pod, "", corev1.EventTypeWarning, "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error())
+		return nil, err
+	}
+	if r.withoutDNS(pod) {
+		r.event(pod, "", corev1.EventTypeWarning, "MissingClusterDNS", fmt.Sprintf("pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.",
+			key(pod), pod.Spec.DNSPolicy, corev1.DNSDefault))
 	}
 	if bad := r.forbiddenSysctl(pod); bad != "" {
 		return nil, &Wait{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q is not among the allowed ones", bad)}
@@ -143,6 +148,7 @@ func (p *pod) boxLost(id string) {
 	var left []*run
 	for _, c := range p.runs {
 		if c.state == up {
+			c.killing = true // what its sandbox gave it is gone
 			left = append(left, c)
 		}
 	}

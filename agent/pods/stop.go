@@ -45,12 +45,15 @@ func (p *pod) stop(name string, kill bool) {
 // halt has a container that runs stopped, as c says how, and sees to its end. p.mu is held.
 func (p *pod) halt(c *run) {
 	c.stopping = true
-	kill := c.killing
-	p.runner.work.Go(func() { p.end(c, kill) })
+	kill, grace := c.killing, c.grace
+	if grace == 0 {
+		grace = longestGrace * time.Second
+	}
+	p.runner.work.Go(func() { p.end(c, kill, grace) })
 }
 
 // end stops a container, again and again until it has ended: the runtime may be away.
-func (p *pod) end(c *run, kill bool) {
+func (p *pod) end(c *run, kill bool, grace time.Duration) {
 	r := p.runner
 	if kill && r.opts.Cgroups != nil {
 		// The kernel is quicker than the runtime.
@@ -58,7 +61,6 @@ func (p *pod) end(c *run, kill bool) {
 			r.opts.Log.Error(err, "The cgroup of a container is not killed; its runtime is asked to", "pod", key(p.seen()), "container", c.id)
 		}
 	}
-	grace := longestGrace * time.Second
 	if kill {
 		grace = 0
 	}
