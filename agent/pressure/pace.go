@@ -113,5 +113,5 @@ func reach(left, aSecond int64) time.Duration {
 	if left <= 0 {
 		return 0
 	}
-	return time.Duration(left / (aSecond / 1_000_000) * 1000)
+	return time.Duration(float64(left) / float64(aSecond) * float64(time.Second))
 }

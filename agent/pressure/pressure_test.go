@@ -29,8 +29,8 @@ func hard(memory int64) pressure.Config {
 	}
 }
 
-// watch runs a shell over the node until the test ends.
-func watch(t *testing.T, n *plain.Node, c pressure.Config, change func(*shell.Options)) *shell.Shell {
+// watching runs a shell over the node until stop.
+func watching(t *testing.T, n *plain.Node, c pressure.Config, change func(*shell.Options)) (s *shell.Shell, stop func()) {
 	t.Helper()
 	log, _ := ktesting.NewTestContext(t)
 	o := shell.Options{Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: c, Stats: n.Stats, Log: log}
@@ -44,13 +44,28 @@ func watch(t *testing.T, n *plain.Node, c pressure.Config, change func(*shell.Op
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- s.Run(ctx, n) }()
-	t.Cleanup(func() {
+	return s, func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-	})
+	}
+}
+
+// watch is watching until the test ends.
+func watch(t *testing.T, n *plain.Node, c pressure.Config, change func(*shell.Options)) *shell.Shell {
+	t.Helper()
+	s, stop := watching(t, n, c, change)
+	t.Cleanup(stop)
 	return s
+}
+
+// onV2 skips everywhere but in the machine of make test-v2.
+func onV2(t *testing.T) {
+	t.Helper()
+	if os.Getenv("BERTH_V2") == "" {
+		t.Skip("for the machine that make test-v2 starts")
+	}
 }
 
 func start(t *testing.T, n *plain.Node, s plain.Spec) *plain.Pod {
@@ -74,7 +89,8 @@ func until(t *testing.T, what string, ok func() bool) {
 
 // TestTheHogGoes: of many pods the one that takes all goes, before the kernel
 // kills, and no other.
-func TestTheHogGoes(t *testing.T) { hogGoes(t, plain.ForTest(t, 512*mi, 1000)) }
+func TestTheHogGoes(t *testing.T)   { hogGoes(t, plain.ForTest(t, 512*mi, 1000)) }
+func TestV2TheHogGoes(t *testing.T) { onV2(t); hogGoes(t, plain.ForTest(t, 512*mi, 1000)) }
 
 func hogGoes(t *testing.T, n *plain.Node) {
 	for i := range 8 {
