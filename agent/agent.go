@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +42,7 @@ type Agent struct {
 	intake *intake.Intake
 	state  *cluster.State // our nodes, and the pods that take room there
 	pods   map[types.UID]*pod
+	bound  atomic.Value // cache.Store, of all pods that are bound to our nodes, once it is filled
 	// waiting are the pods that wait for others to end.
 	waiting map[types.UID]*pod
 	dirty   []*pod // whose status may have to be written
@@ -104,6 +106,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) {
 		return nil
 	}
+	a.bound.Store(pods.GetStore())
 	a.begin(pods.GetStore().List(), nodes.GetStore().List())
 	a.loop(ctx)
 	return nil

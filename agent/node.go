@@ -98,9 +98,9 @@ func (a *Agent) put(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	if patch := labelPatch(want, have); patch != nil {
+	if patch := metadataPatch(want, have); patch != nil {
 		if have, err = nodes.Patch(ctx, want.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			return fmt.Errorf("labels: %w", err)
+			return fmt.Errorf("labels and annotations: %w", err)
 		}
 	}
 	have = have.DeepCopy()
@@ -119,18 +119,24 @@ func (a *Agent) put(ctx context.Context, n *node) error {
 	return err
 }
 
-// labelPatch is a merge patch with the labels that are missing, nil when none is.
-func labelPatch(want, have *corev1.Node) []byte {
-	missing := map[string]string{}
-	for k, v := range want.Labels {
-		if have.Labels[k] != v {
-			missing[k] = v
+// metadataPatch is a merge patch with the labels and annotations that are missing, nil when none is.
+func metadataPatch(want, have *corev1.Node) []byte {
+	missing := map[string]map[string]string{}
+	for kind, maps := range map[string][2]map[string]string{"labels": {want.Labels, have.Labels}, "annotations": {want.Annotations, have.Annotations}} {
+		for k, v := range maps[0] {
+			if had, ok := maps[1][k]; ok && had == v {
+				continue
+			}
+			if missing[kind] == nil {
+				missing[kind] = map[string]string{}
+			}
+			missing[kind][k] = v
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"labels": missing}})
+	patch, _ := json.Marshal(map[string]any{"metadata": missing})
 	return patch
 }
 
