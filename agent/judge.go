@@ -33,7 +33,7 @@ func (a *Agent) judgeSeen(p *pod, fresh bool) {
 	case len(denials) == 0:
 	case !fresh && len(denials) == 1 && denials[0].Reason == "NodeAffinity":
 		// A label may have come just now.
-		p.held = true
+		p.held, p.unjudged = true, true
 		a.ask(p)
 		return
 	default:
@@ -129,7 +129,7 @@ func (a *Agent) refuse(p *pod, r *Refusal) {
 
 // preempt ends pods so that a critical one can be taken.
 func (a *Agent) preempt(p *pod, victims []*model.Pod, denials []placement.Denial) {
-	p.held, p.waits = true, map[types.UID]bool{}
+	p.held, p.unjudged, p.waits = true, true, map[types.UID]bool{}
 	a.waiting[p.object.UID] = p
 	for _, v := range victims {
 		p.waits[types.UID(v.UID)] = true

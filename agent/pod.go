@@ -26,6 +26,7 @@ type pod struct {
 	counted   bool                 // it has its room on the node
 	refused   bool                 // it was never taken
 	held      bool                 // nothing starts yet: it waits for its claims, for room, or for an answer
+	unjudged  bool                 // it is held and may still be refused
 	released  bool                 // the runtime holds nothing of it any more
 	gone      bool                 // nothing runs any more: the object is to be deleted
 	dirty     bool                 // status is to be written
@@ -117,7 +118,7 @@ func (a *Agent) update(p *pod, object *corev1.Pod) (events []podlife.Event) {
 // release ends the wait of a pod: it may start, or is to go.
 func (a *Agent) release(p *pod) {
 	if p.held {
-		p.held, p.waits = false, nil
+		p.held, p.unjudged, p.waits = false, false, nil
 		delete(a.waiting, p.object.UID)
 		a.claims.drop(p.object.UID)
 	}
@@ -134,7 +135,9 @@ func (a *Agent) claimsBound(uid types.UID) {
 // step asks the pod's life what to do and does it.
 func (a *Agent) step(p *pod, events ...podlife.Event) {
 	if p.held {
-		a.write(p)
+		if !p.unjudged {
+			a.write(p)
+		}
 		return
 	}
 	if p.gone {
