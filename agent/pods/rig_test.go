@@ -53,7 +53,8 @@ type life struct {
 }
 
 // newRig is one that ends with the test.
-func newRig(t testing.TB, change ...func(*Options)) *rig {
+func newRig(t *testing.T, change ...func(*Options)) *rig {
+	t.Parallel() // most of the time is waiting
 	g := &rig{t: t, service: fake.New("busybox"), volumes: &volumes{}, lives: map[types.UID]*life{}, ready: make(chan struct{}, 1)}
 	g.changed = sync.NewCond(&g.mu)
 	g.opts = Options{Service: g.service, NodeName: "n1", Node: testNode, Root: t.TempDir(), Images: present{g.service}, Volumes: g.volumes, Log: klog.Background(),
@@ -80,6 +81,7 @@ func (g *rig) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	g.runner = r
+	r.pause = 5 * time.Millisecond
 	loops.Go(func() { r.Run(ctx) })
 	loops.Go(func() { g.loop(ctx) })
 	g.stop = sync.OnceFunc(func() { cancel(); loops.Wait() })

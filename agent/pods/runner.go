@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +20,7 @@ type Runner struct {
 	services services
 	kernel   killLog
 	name     runtimeName
+	pause    time.Duration // after a first failure; tests have a shorter one
 	// ctx ends when Run does: nothing is started any more, and containers run on.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -37,7 +39,7 @@ func New(opts Options, report func(runtime.Report)) (*Runner, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
 	}
-	r := &Runner{opts: opts, report: report, pods: map[types.UID]*pod{}, runs: map[string]*run{}, sandboxes: map[string]*pod{}}
+	r := &Runner{opts: opts, pause: firstPause, report: report, pods: map[types.UID]*pod{}, runs: map[string]*run{}, sandboxes: map[string]*pod{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.services.open(r.ctx, opts.Client, &r.work)
 	r.kernel.open(opts.Log)

@@ -50,7 +50,7 @@ func (p *pod) try(c *run) {
 
 // refuse reports why a try failed, and says how long to wait before the next. p.mu is held.
 func (p *pod) refuse(c *run, err error) time.Duration {
-	wait := min(firstPause<<min(c.failures-1, 8), maxPause)
+	wait := min(p.runner.pause<<min(c.failures-1, 8), maxPause)
 	var w *Wait
 	if !errors.As(err, &w) {
 		w = &Wait{Reason: "ContainerCreating", Message: err.Error()}

@@ -1,0 +1,60 @@
+package pods
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestDNS(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "resolv.conf")
+	if err := os.WriteFile(conf, []byte("# node\nnameserver 192.0.2.53\nsearch lan\noptions timeout:1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cluster := DNS{Servers: []string{"10.0.0.10"}, Domain: "cluster.local", ResolvConf: conf}
+	value := "2"
+	for name, tc := range map[string]struct {
+		dns  DNS
+		spec corev1.PodSpec
+		want string // servers | searches | options
+	}{
+		"cluster first":                   {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:5"},
+		"the node's":                      {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.53|lan|timeout:1"},
+		"with the node's network":         {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, HostNetwork: true}, "192.0.2.53|lan|timeout:1"},
+		"the cluster's, in that network":  {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirstWithHostNet, HostNetwork: true}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:5"},
+		"a cluster without DNS":           {DNS{ResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst}, "192.0.2.53|lan|timeout:1"},
+		"a node without a file":           {DNS{ResolvConf: conf + ".none"}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||"},
+		"none but its own":                {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSNone, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.1"}, Searches: []string{"x"}}}, "1.1.1.1|x|"},
+		"its own options win":             {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, DNSConfig: &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: &value}, {Name: "edns0"}}}}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:2 edns0"},
+		"more servers than a file may be": {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}, "192.0.2.53 1.1.1.1 1.1.1.2|lan|timeout:1"},
+	} {
+		pod := testPod("web")
+		pod.Spec = tc.spec
+		c := (&Runner{opts: Options{DNS: tc.dns}}).dns(pod)
+		if got := strings.Join([]string{strings.Join(c.Servers, " "), strings.Join(c.Searches, " "), strings.Join(c.Options, " ")}, "|"); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+func TestHostname(t *testing.T) {
+	yes := true
+	for want, pod := range map[string]*corev1.Pod{
+		"web":                   testPod("web"),
+		strings.Repeat("x", 62): testPod(strings.Repeat("x", 62) + "-tail"),
+		"own":                   {Spec: corev1.PodSpec{Hostname: "own"}},
+		"own.sub.default.svc.cluster.local": func() *corev1.Pod {
+			p := testPod("web")
+			p.Spec.Hostname, p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = "own", "sub", &yes
+			return p
+		}(),
+		"": {Spec: corev1.PodSpec{HostNetwork: true}},
+	} {
+		if got := hostname(pod, "cluster.local"); got != want {
+			t.Errorf("%s is called %q, want %q", pod.Name, got, want)
+		}
+	}
+}

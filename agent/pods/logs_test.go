@@ -1,0 +1,169 @@
+package pods
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+func TestLogsRotate(t *testing.T) {
+	g := newRig(t, func(o *Options) { o.LogSize, o.LogFiles = 200, 3 })
+	pod := testPod("web", "a")
+	g.admit(pod)
+	g.until(pod, "a=up")
+	p, _ := g.runner.Pod("default", "web")
+	c, _ := p.Container("a")
+	for i := range 12 {
+		if err := g.service.Log(c.ID, "stdout", fmt.Sprintf("%d %s", i, strings.Repeat("x", 60))); err != nil {
+			t.Fatal(err)
+		}
+		g.runner.rotateLogs(t.Context())
+	}
+	files, err := filepath.Glob(c.LogPath + "*")
+	if err != nil || len(files) != 3 || files[0] != c.LogPath {
+		t.Errorf("files are %v, %v; want the log and two older ones", files, err)
+	}
+	for _, f := range files[1:] {
+		if text, err := os.ReadFile(f); err != nil || len(text) < 200 {
+			t.Errorf("%s has %d bytes, %v", f, len(text), err)
+		}
+	}
+	// A runtime that does not open the new file still writes to the old one.
+	for range 3 {
+		if err := g.service.Log(c.ID, "stdout", strings.Repeat("y", 60)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.service.Fail("ReopenContainerLog", status.Error(codes.Unknown, "broken"))
+	g.runner.rotateLogs(t.Context())
+	if text, err := os.ReadFile(c.LogPath); err != nil || !strings.Contains(string(text), "yyy") {
+		t.Errorf("the log is %q, %v", text, err)
+	}
+}
+
+func TestLastWords(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policy       corev1.TerminationMessagePolicy
+		file, log    string
+		code         int32
+		want, reason string
+	}{
+		"a file":                        {file: "words", code: 1, want: "words"},
+		"a long file":                   {file: strings.Repeat("w", 5000), code: 1, want: strings.Repeat("w", 4096)},
+		"no file":                       {log: "said", code: 1},
+		"the log":                       {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "said", code: 1, want: "said\n"},
+		"the log of a success":          {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "said"},
+		"the file goes before the log":  {policy: corev1.TerminationMessageFallbackToLogsOnError, file: "words", log: "said", code: 1, want: "words"},
+		"the end of a log that is long": {policy: corev1.TerminationMessageFallbackToLogsOnError, log: strings.Repeat("0123456789", 1000), code: 1, want: strings.Repeat("0123456789", 205)[3:2050] + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			pod := testPod("web", "a")
+			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+			pod.Spec.Containers[0].TerminationMessagePolicy = tc.policy
+			g.admit(pod)
+			g.until(pod, "a=up")
+			p, _ := g.runner.Pod("default", "web")
+			c, _ := p.Container("a")
+			if tc.file != "" {
+				for _, m := range g.service.Config(c.ID).Mounts {
+					if m.ContainerPath == "/dev/termination-log" {
+						if err := os.WriteFile(m.HostPath, []byte(tc.file), 0o644); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			if tc.log != "" {
+				if err := g.service.Log(c.ID, "stderr", tc.log); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g.service.Exit("web", "a", tc.code, "")
+			g.until(pod, fmt.Sprintf("a=ended(%d )", tc.code))
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			_, cs := g.lives[pod.UID].life.Statuses()
+			if got := cs[0].Exit.Message; got != tc.want {
+				t.Errorf("the message is %q (%d), want %q (%d)", got, len(got), tc.want, len(tc.want))
+			}
+		})
+	}
+}
+
+func TestOOMKillsAreBelievedOnEvidence(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code     int32
+		evidence bool
+		want     string
+	}{
+		"the runtime says so without evidence": {code: 137, want: "a=ended(137 )"},
+		"a clean end that is marked":           {code: 0, evidence: true, want: "a=ended(0 )"},
+		"evidence and the code":                {code: 137, evidence: true, want: "a=ended(137 OOMKilled)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			pod := testPod("web", "a")
+			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+			g.admit(pod)
+			g.until(pod, "a=up")
+			p, _ := g.runner.Pod("default", "web")
+			c, _ := p.Container("a")
+			g.service.Hint(c.ID)
+			if tc.evidence {
+				g.runner.kernel.add(c.ID)
+			}
+			g.service.Exit("web", "a", tc.code, "OOMKilled")
+			g.until(pod, tc.want)
+		})
+	}
+}
+
+func TestVictim(t *testing.T) {
+	id := strings.Repeat("0a", 32)
+	for line, want := range map[string]string{
+		"6,1,2,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/n,task_memcg=/n/berthpods/podx/" + id + ",task=hog,pid=7,uid=0\n": id,
+		"6,1,2,-;oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/n,task_memcg=/kubepods.slice/cri-containerd-" + id + ".scope/inner,task=hog\n":                            id,
+		"6,1,2,-;oom-kill:constraint=CONSTRAINT_NONE,task_memcg=/system.slice/sshd.service,task=sshd\n":                                                                    "",
+		"6,1,2,-;Memory cgroup out of memory: Killed process 7 (hog)\n":                                                                                                    "",
+		"": "",
+	} {
+		if got := victim(line); got != want {
+			t.Errorf("victim(%q) is %q", line, got)
+		}
+	}
+}
+
+func TestDeadContainersAreListedAndRemovedWithTheirLogs(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a")
+	g.admit(pod)
+	g.until(pod, "a=up")
+	p, _ := g.runner.Pod("default", "web")
+	first, _ := p.Container("a")
+	if err := g.service.Log(first.ID, "stdout", "x"); err != nil {
+		t.Fatal(err)
+	}
+	g.service.Exit("web", "a", 1, "")
+	g.until(pod, "a=up#1")
+	dead, err := g.runner.Dead(t.Context())
+	if err != nil || len(dead) != 1 || dead[0].ID != first.ID || dead[0].Gone || dead[0].Container != "a" {
+		t.Fatalf("dead are %+v, %v", dead, err)
+	}
+	if err := g.runner.RemoveDead(t.Context(), dead[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(first.LogPath); !os.IsNotExist(err) {
+		t.Errorf("its log is left: %v", err)
+	}
+	if dead, err = g.runner.Dead(t.Context()); err != nil || len(dead) != 0 {
+		t.Errorf("dead are %+v, %v", dead, err)
+	}
+}
