@@ -18,20 +18,25 @@ import (
 func explainNodeCommand() *cobra.Command {
 	var source objectSource
 	var output string
-	var all bool
+	var all, disks bool
 	cmd := &cobra.Command{
 		Use:   "node NAME",
 		Short: "Say what is on a node, what is left of it, and which waiting pods it would take",
 		Long: `Says of a node what is asked of each resource and what is left, its taints and bad conditions, the pods on
 it, for whom room is kept and who is kept off, and which waiting pods it would take
-or why not, by rule. Exits with 0 whatever the answer, with 1 when there is none.`,
+or why not, by rule. With --disk the node's own agent says which image, log, volume and pod holds how
+much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`,
 		Example: `  berth explain node n7
   berth explain node n7 --pods
+  berth explain node n7 --disk
   berth explain node n7 -f dump.yaml -o json`,
 		Args: exactlyOne("explain node", "node", "n7"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := textOrJSON(output); err != nil {
 				return err
+			}
+			if disks {
+				return explainDisk(cmd.Context(), cmd.OutOrStdout(), source, args[0], output, all)
 			}
 			settings, err := loadConfig(source.configs)
 			if err != nil {
@@ -45,7 +50,8 @@ or why not, by rule. Exits with 0 whatever the answer, with 1 when there is none
 		},
 	}
 	source.flags(cmd.Flags())
-	cmd.Flags().BoolVar(&all, "pods", false, "name every pod")
+	cmd.Flags().BoolVar(&all, "pods", false, "name every pod; with --disk all that holds space")
+	cmd.Flags().BoolVar(&disks, "disk", false, "say what holds the space of the node's disks")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }

@@ -1,0 +1,216 @@
+package disk_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/disk"
+	"github.com/berthproject/berth/agent/pods"
+	"github.com/berthproject/berth/agent/runtime/cri"
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/fake"
+	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/agent/volume"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// layers are those of a runtime that nobody runs.
+type layers struct {
+	images   map[string][]cri.Layer // by image id
+	writable int64
+	fail     error
+}
+
+func (l layers) ImageLayers(_ context.Context, id string) ([]cri.Layer, error) {
+	return l.images[id], l.fail
+}
+func (l layers) WritableLayer(context.Context, string) (cri.Layer, error) {
+	return cri.Layer{Bytes: l.writable, Inodes: 2}, l.fail
+}
+
+// volumes has one on disk and one in memory for each pod.
+type volumes struct{}
+
+func (volumes) Usage(uid types.UID) ([]volume.Usage, error) {
+	return []volume.Usage{{Name: "cache", Local: true, Bytes: 30 << 10, Inodes: 3}, {Name: "tmpfs", Memory: true, Bytes: 1 << 30}}, nil
+}
+
+func pod(logs string) pods.Pod {
+	o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"}}
+	return pods.Pod{Object: o, LogDir: pods.LogDir(logs, o)}
+}
+
+// write makes a file of so many bytes with its directories.
+func write(t *testing.T, bytes int, path ...string) {
+	t.Helper()
+	name := filepath.Join(path...)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, make([]byte, bytes), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReport(t *testing.T) {
+	service, root := fake.New(), t.TempDir()
+	logs := filepath.Join(root, "log", "pods")
+	a, b := service.PutImage("app:1", 1000), service.PutImage("lib:1", 500)
+	service.PutImage("pause:1", 7)
+	sandbox := &criapi.PodSandboxConfig{Metadata: &criapi.PodSandboxMetadata{Name: "web"}}
+	id, err := service.RunPodSandbox(context.Background(), sandbox, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{"io.kubernetes.pod.name": "web", "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": "u1"}
+	if _, err := service.CreateContainer(context.Background(), id, &criapi.ContainerConfig{Metadata: &criapi.ContainerMetadata{Name: "app"},
+		Image: &criapi.ImageSpec{Image: "app:1"}, Labels: labels}, sandbox); err != nil {
+		t.Fatal(err)
+	}
+	write(t, 100<<10, logs, "default_web_u1", "app", "0.log")
+	write(t, 8<<10, logs, "default_old_u0", "app", "0.log")
+	write(t, 16<<10, root, "pods", "u0", "volumes", "x")
+	write(t, 16<<10, root, "pods", "u1", "volumes", "x")
+	r, err := disk.New(disk.Options{
+		Node: "n1", Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, Logs: logs, Volumes: volumes{}, Keep: []string{"pause:1"},
+		Pods: func() []pods.Pod { return []pods.Pod{pod(logs)} },
+		Layers: layers{writable: 50 << 10, images: map[string][]cri.Layer{
+			a.Id: {{Key: "base", Bytes: 4000, Inodes: 4}, {Key: "own", Bytes: 6000, Inodes: 6}}, b.Id: {{Key: "base", Bytes: 4000, Inodes: 4}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := r.Report(context.Background())
+	if err != nil || len(report.Unknown) > 0 {
+		t.Fatalf("%v, unknown %q", err, report.Unknown)
+	}
+	got := map[string]disk.Holder{}
+	for _, h := range report.Holders {
+		got[h.Kind+" "+h.Pod+" "+h.Name] = h
+	}
+	for name, want := range map[string]disk.Holder{
+		"image  app:1":                 {Bytes: 800 + 8000, Inodes: 8, Shared: 4000, Users: 1},
+		"image  lib:1":                 {Bytes: 250 + 2000, Inodes: 2, Shared: 4000},
+		"image  pause:1":               {Bytes: 7, Pinned: true},
+		"container default/web app":    {Bytes: 50 << 10, Inodes: 2},
+		"volume default/web cache":     {Bytes: 30 << 10, Inodes: 3},
+		"log default/web app":          {Bytes: got["log default/web app"].Bytes, Inodes: 2},
+		"leftover default/old/u0 logs": {Bytes: got["leftover default/old/u0 logs"].Bytes, Inodes: 3},
+		"leftover u0 directory":        {Bytes: got["leftover u0 directory"].Bytes, Inodes: 3},
+	} {
+		h, ok := got[name]
+		h.Kind, h.FileSystem, h.Pod, h.UID, h.Name = "", "", "", "", ""
+		if !ok || !reflect.DeepEqual(h, want) {
+			t.Errorf("%s: %+v, want %+v", name, h, want)
+		}
+		delete(got, name)
+	}
+	if len(got) > 0 {
+		t.Errorf("and %v", got)
+	}
+	if h := report.Holders[0]; h.Kind != disk.Log || h.Bytes < 100<<10 {
+		t.Errorf("first is %+v, want the log of 100 KiB", h)
+	}
+	f := report.FileSystems
+	if len(f) != 1 || f[0].Other <= 0 || f[0].Other >= f[0].Used {
+		t.Errorf("file systems %+v, want one with others", f)
+	}
+	checkText(t, report)
+}
+
+func checkText(t *testing.T, report *disk.Report) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := report.Text(&text, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"nodefs, imagefs", "INODES USED", "images          3", "leftovers       2", "other (nodefs)",
+		"app:1      of 1 container", "of 1 container; shares 4000 with other images", "unused; shares 4000", "kept"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in the text:\n%s", want, text.String())
+		}
+	}
+	data, err := json.Marshal(report)
+	var again disk.Report
+	if err != nil || json.Unmarshal(data, &again) != nil || !again.At.Equal(report.At) || !reflect.DeepEqual(again.Holders, report.Holders) {
+		t.Errorf("as JSON it is another one: %s", data)
+	}
+}
+
+// What cannot be measured is said; the rest is told.
+func TestUnknown(t *testing.T) {
+	service, root := fake.New("app:1"), t.TempDir()
+	o := disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk("/proc"), Root: root, Logs: root, Volumes: volumes{},
+		Pods: func() []pods.Pod { return nil }, Layers: layers{fail: status.Error(codes.Unimplemented, "no layers here")}}
+	r, err := disk.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service.Fail("ListContainers", errors.New("away"))
+	report, err := r.Report(context.Background())
+	if err != nil || len(report.Unknown) != 1 || !strings.Contains(report.Unknown[0], "away") || len(report.FileSystems) != 2 {
+		t.Errorf("%+v, %v, want one unknown part and two file systems", report, err)
+	}
+	if report, err = r.Report(context.Background()); err != nil || len(report.Holders) != 1 || report.Holders[0].Bytes != 1<<20 || len(report.Unknown) != 1 {
+		t.Errorf("%+v, %v, want the image by its content, and that its layers are unknown", report, err)
+	}
+	o.NodeFs = stats.NewDisk("/nowhere")
+	if r, err = disk.New(o); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Report(context.Background()); err == nil {
+		t.Error("no file system at all: want an error")
+	}
+}
+
+// In a real containerd the parts add up to what the disk has in use.
+func TestARealDisk(t *testing.T) {
+	root := container.Disk(t, 128<<20, 0)
+	r := container.Start(t, func(o *containerd.Options) { o.Dir = filepath.Join(root, "c") })
+	r.Workload(t)
+	_, id := r.Run(t, container.Pod{Name: "writer", Args: []string{"-write=8Mi", "-write-to=/data", "-exit=1", "-after=1h"}})
+	for !strings.Contains(r.Log(t, "writer"), "write done") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	unix.Sync()
+	info, err := r.Service.ImageFsInfo(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reporter, err := disk.New(disk.Options{Service: r.Service, Layers: r.Service, NodeFs: stats.NewDisk(r.Dir),
+		ImageFs: stats.NewDisk(info.ImageFilesystems[0].FsId.Mountpoint), Root: r.Dir, Logs: r.Dir, Volumes: volumes{}, Pods: func() []pods.Pod { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := reporter.Report(context.Background())
+	if err != nil || len(report.Unknown) > 0 || len(report.FileSystems) != 2 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for _, h := range report.Holders {
+		switch {
+		case h.Kind == disk.Writable && (h.Pod != "default/writer" || h.Bytes < 8<<20 || h.Bytes > 9<<20):
+			t.Errorf("the container holds %d bytes, want 8 Mi: %+v", h.Bytes, h)
+		case h.Name == container.WorkloadName && (h.Users != 1 || h.Bytes < 8<<20):
+			t.Errorf("the image of %s: %+v, want both its programs, and packed", id, h)
+		}
+	}
+	if f := report.FileSystems[1]; f.Other > f.Used/4 {
+		t.Errorf("of %d bytes %d are said to be others': %+v", f.Used, f.Other, report.Holders)
+	}
+}

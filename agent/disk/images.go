@@ -1,0 +1,102 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/cri"
+)
+
+// images tells what each holds: its content as it was pulled, and its unpacked layers.
+func (r *report) images(ctx context.Context) error {
+	list, err := r.opts.Service.ListImages(ctx)
+	if err != nil {
+		return err
+	}
+	users, err := r.users(ctx)
+	if err != nil {
+		return err
+	}
+	layers, owners, err := r.layers(ctx, list)
+	for _, i := range list {
+		h := Holder{Kind: Image, FileSystem: r.imageFs, Name: nameOf(i), Pinned: i.Pinned || r.keeps(i)}
+		for _, name := range slices.Concat([]string{i.Id}, i.RepoTags, i.RepoDigests) {
+			h.Users += users[name]
+		}
+		whole, part := int64(0), int64(0)
+		for _, l := range layers[i.Id] {
+			n := owners[l.Key]
+			whole, part = whole+l.Bytes, part+l.Bytes/n
+			h.Inodes += l.Inodes / n
+			if n > 1 {
+				h.Shared += l.Bytes
+			}
+		}
+		packed := int64(i.Size)
+		if whole > 0 {
+			// Layers are packed one by one: what is shared unpacked is shared packed, about as much.
+			packed = int64(float64(packed) * float64(part) / float64(whole))
+		}
+		h.Bytes = packed + part
+		r.Holders = append(r.Holders, h)
+	}
+	return err
+}
+
+// layers are those of each image, and of how many images each layer is.
+func (r *report) layers(ctx context.Context, list []*criapi.Image) (of map[string][]cri.Layer, owners map[string]int64, err error) {
+	of, owners = map[string][]cri.Layer{}, map[string]int64{}
+	if r.opts.Layers == nil {
+		return of, owners, nil
+	}
+	var errs []error
+	for _, i := range list {
+		layers, err := r.opts.Layers.ImageLayers(ctx, i.Id)
+		if status.Code(err) == codes.Unimplemented {
+			return of, owners, err
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("layers of %s: %w", nameOf(i), err))
+		}
+		of[i.Id] = layers
+		for _, l := range layers {
+			owners[l.Key]++
+		}
+	}
+	return of, owners, errors.Join(errs...)
+}
+
+// users counts containers by what they call their image. Each calls it by one of the three.
+func (r *report) users(ctx context.Context) (map[string]int, error) {
+	containers, err := r.opts.Service.ListContainers(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	users := map[string]int{}
+	for _, c := range containers {
+		name := c.ImageId
+		if name == "" {
+			name = c.ImageRef
+		}
+		if name == "" {
+			name = c.GetImage().GetImage()
+		}
+		users[name]++
+	}
+	return users, nil
+}
+
+func (r *report) keeps(i *criapi.Image) bool {
+	return slices.ContainsFunc(r.opts.Keep, func(name string) bool { return slices.Contains(i.RepoTags, name) })
+}
+
+// nameOf is the best name of an image: a tag, or a digest, or else its id.
+func nameOf(i *criapi.Image) string {
+	return slices.Concat(i.RepoTags, i.RepoDigests, []string{i.Id})[0]
+}

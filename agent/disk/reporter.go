@@ -1,0 +1,239 @@
+package disk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/pods"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/cri"
+	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/agent/volume"
+)
+
+// Options of a Reporter. What is not marked optional must be given.
+type Options struct {
+	Node    string
+	Service runtime.Service
+	// Layers tells the size of layers; optional: without it images hold what the runtime tells, their compressed content.
+	Layers Layers
+	// NodeFs is the file system of Root, ImageFs that of images and writable layers.
+	NodeFs, ImageFs *stats.Disk
+	// Root is the agent's directory, with that of each pod in pods/UID; Logs that of the pods' logs.
+	Root, Logs string
+	// Pods are those that the agent knows.
+	Pods func() []pods.Pod
+	// Volumes measures those of a pod.
+	Volumes interface {
+		Usage(types.UID) ([]volume.Usage, error)
+	}
+	// Keep are names of images that are never collected, such as that of the sandboxes.
+	Keep []string
+}
+
+// Layers is what containerd knows of layers; *cri.Client does.
+type Layers interface {
+	ImageLayers(ctx context.Context, id string) ([]cri.Layer, error)
+	WritableLayer(ctx context.Context, container string) (cri.Layer, error)
+}
+
+// Reporter measures a node's disks.
+type Reporter struct{ opts Options }
+
+// New makes a Reporter.
+func New(o Options) (*Reporter, error) {
+	switch {
+	case o.Service == nil || o.Pods == nil || o.Volumes == nil:
+		return nil, errors.New("disk: Service, Pods and Volumes: must be given")
+	case o.NodeFs == nil || o.ImageFs == nil:
+		return nil, errors.New("disk: NodeFs and ImageFs: must be given")
+	case !filepath.IsAbs(o.Root) || !filepath.IsAbs(o.Logs):
+		return nil, fmt.Errorf("disk: Root %q and Logs %q: must be absolute paths", o.Root, o.Logs)
+	}
+	return &Reporter{opts: o}, nil
+}
+
+// report is one in the making.
+type report struct {
+	*Reporter
+	Report
+	imageFs string // the name of the file system that images are on
+}
+
+// Report measures what holds the disks now. It walks logs and volumes: it may take a while.
+// What could not be measured is said in the report; it is an error only when nothing could.
+func (r *Reporter) Report(ctx context.Context) (*Report, error) {
+	now := time.Now()
+	out := &report{Reporter: r, Report: Report{Node: r.opts.Node, At: now}, imageFs: ImageFs}
+	if err := out.fileSystems(now); err != nil {
+		return nil, err
+	}
+	known := r.opts.Pods()
+	for part, measure := range map[string]func(context.Context) error{
+		"images": out.images, "containers": out.containers,
+		"logs":    func(context.Context) error { return out.logs(known) },
+		"volumes": func(context.Context) error { return out.volumes(known) },
+	} {
+		if err := measure(ctx); err != nil {
+			out.Unknown = append(out.Unknown, part+": "+err.Error())
+		}
+	}
+	slices.Sort(out.Unknown)
+	slices.SortFunc(out.Holders, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Name, b.Name))
+	})
+	out.others()
+	return &out.Report, ctx.Err()
+}
+
+// fileSystems reads the figures of both, or of the one that is both.
+func (r *report) fileSystems(now time.Time) error {
+	node, err := r.opts.NodeFs.Fresh(now)
+	if err != nil {
+		return err
+	}
+	image, err := r.opts.ImageFs.Fresh(now)
+	if err != nil {
+		return err
+	}
+	if node.DeviceID == image.DeviceID {
+		r.imageFs = NodeFs
+		r.FileSystems = []FileSystem{fileSystem(r.opts.NodeFs.Dir(), node, NodeFs, ImageFs)}
+		return nil
+	}
+	r.FileSystems = []FileSystem{fileSystem(r.opts.NodeFs.Dir(), node, NodeFs), fileSystem(r.opts.ImageFs.Dir(), image, ImageFs)}
+	return nil
+}
+
+func fileSystem(dir string, u stats.DiskUsage, names ...string) FileSystem {
+	return FileSystem{Names: names, Dir: dir, Capacity: u.Capacity, Used: u.Used, Available: u.Available, Inodes: u.Inodes, InodesUsed: u.Inodes - u.InodesFree}
+}
+
+// others works out what nobody accounts for.
+func (r *report) others() {
+	for i := range r.FileSystems {
+		f := &r.FileSystems[i]
+		f.Other = f.Used
+		for _, h := range r.Holders {
+			if h.FileSystem == f.Names[0] {
+				f.Other -= h.Bytes
+			}
+		}
+		f.Other = max(0, f.Other) // things change while they are measured
+	}
+}
+
+// containers tells what each has written.
+func (r *report) containers(ctx context.Context) error {
+	list, err := r.opts.Service.ListContainers(ctx, nil)
+	if err != nil {
+		return err
+	}
+	layers := map[string]cri.Layer{}
+	if r.opts.Layers == nil {
+		figures, err := r.opts.Service.ListContainerStats(ctx, nil)
+		if err != nil {
+			return err
+		}
+		for _, f := range figures {
+			w := f.GetWritableLayer()
+			layers[f.GetAttributes().GetId()] = cri.Layer{Bytes: int64(w.GetUsedBytes().GetValue()), Inodes: int64(w.GetInodesUsed().GetValue())}
+		}
+	}
+	var errs []error
+	for _, c := range list {
+		layer, ok := layers[c.Id]
+		if r.opts.Layers != nil {
+			layer, err = r.opts.Layers.WritableLayer(ctx, c.Id)
+			ok = err == nil
+		}
+		if !ok {
+			errs = append(errs, fmt.Errorf("what %s has written: %v", short(c.Id), err))
+			continue
+		}
+		kind := Writable
+		if c.State == criapi.ContainerState_CONTAINER_EXITED {
+			kind = Dead
+		}
+		l := c.Labels
+		r.Holders = append(r.Holders, Holder{Kind: kind, FileSystem: r.imageFs, Pod: l["io.kubernetes.pod.namespace"] + "/" + l["io.kubernetes.pod.name"],
+			UID: l["io.kubernetes.pod.uid"], Name: c.GetMetadata().GetName(), Bytes: layer.Bytes, Inodes: layer.Inodes})
+	}
+	return errors.Join(errs...)
+}
+
+// logs tells what those of each container hold.
+func (r *report) logs(known []pods.Pod) error {
+	owners := map[string]pods.Pod{}
+	for _, p := range known {
+		owners[filepath.Base(p.LogDir)] = p
+	}
+	dirs, err := os.ReadDir(r.opts.Logs)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	for _, d := range dirs {
+		owner, ok := owners[d.Name()]
+		if !ok {
+			r.leftover(filepath.Join(r.opts.Logs, d.Name()), strings.ReplaceAll(d.Name(), "_", "/"), "logs")
+			continue
+		}
+		containers, err := os.ReadDir(filepath.Join(r.opts.Logs, d.Name()))
+		if err != nil {
+			continue // the pod has gone meanwhile
+		}
+		for _, c := range containers {
+			held := stats.Walk(filepath.Join(r.opts.Logs, d.Name(), c.Name()))
+			r.Holders = append(r.Holders, Holder{Kind: Log, FileSystem: NodeFs, Pod: owner.Object.Namespace + "/" + owner.Object.Name,
+				UID: string(owner.Object.UID), Name: c.Name(), Bytes: held.Bytes, Inodes: held.Inodes})
+		}
+	}
+	return nil
+}
+
+// volumes tells what those of each pod hold of the node's own disk.
+func (r *report) volumes(known []pods.Pod) error {
+	var errs []error
+	here := map[string]bool{}
+	for _, p := range known {
+		here[string(p.Object.UID)] = true
+		list, err := r.opts.Volumes.Usage(p.Object.UID)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("pod %s/%s: %w", p.Object.Namespace, p.Object.Name, err))
+		}
+		for _, v := range list {
+			if v.Local {
+				r.Holders = append(r.Holders, Holder{Kind: Volume, FileSystem: NodeFs, Pod: p.Object.Namespace + "/" + p.Object.Name,
+					UID: string(p.Object.UID), Name: v.Name, Bytes: v.Bytes, Inodes: v.Inodes})
+			}
+		}
+	}
+	dirs, err := os.ReadDir(filepath.Join(r.opts.Root, "pods"))
+	if err != nil && !os.IsNotExist(err) {
+		errs = append(errs, err)
+	}
+	for _, d := range dirs {
+		if !here[d.Name()] {
+			r.leftover(filepath.Join(r.opts.Root, "pods", d.Name()), d.Name(), "directory")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// leftover notes a directory of a pod that the agent does not know.
+func (r *report) leftover(dir, pod, name string) {
+	held := stats.Walk(dir)
+	r.Holders = append(r.Holders, Holder{Kind: Leftover, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: held.Bytes, Inodes: held.Inodes})
+}
+
+func short(id string) string { return id[:min(len(id), 13)] }

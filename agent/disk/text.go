@@ -1,0 +1,112 @@
+package disk
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// listed is how many holders the text names unless all are asked for.
+const listed = 20
+
+// Text writes the report for people: file systems, what holds them by kind, and the
+// largest holders, or all of them.
+func (r *Report) Text(out io.Writer, all bool) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "Disks of node %s\n\n", r.Node)
+	fmt.Fprintln(w, "FILE SYSTEM\tDIRECTORY\tSIZE\tUSED\tAVAILABLE\tINODES USED")
+	for _, f := range r.FileSystems {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s (%s)\t%s\t%d of %d\n", strings.Join(f.Names, ", "), f.Dir, size(f.Capacity),
+			size(f.Used), share(f.Used, f.Capacity), size(f.Available), f.InodesUsed, f.Inodes)
+	}
+	fmt.Fprintln(w, "\nHELD BY\tCOUNT\tSIZE\tOF WHAT IS USED")
+	r.kinds(w)
+	fmt.Fprintln(w, "\nSIZE\tINODES\tKIND\tPOD\tNAME\tNOTE")
+	shown := r.Holders
+	if !all {
+		shown = shown[:min(len(shown), listed)]
+	}
+	for _, h := range shown {
+		pod := h.Pod
+		if pod == "" {
+			pod = "-"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", size(h.Bytes), h.Inodes, h.Kind, pod, h.Name, h.note())
+	}
+	if rest := r.Holders[len(shown):]; len(rest) > 0 {
+		bytes := int64(0)
+		for _, h := range rest {
+			bytes += h.Bytes
+		}
+		fmt.Fprintf(w, "%s\t\t(%d more; -o json or --pods names them)\n", size(bytes), len(rest))
+	}
+	for _, why := range r.Unknown {
+		fmt.Fprintf(w, "\nNot measured: %s\n", why)
+	}
+	return w.Flush()
+}
+
+// kinds writes the sum of each kind.
+func (r *Report) kinds(w io.Writer) {
+	used := int64(0)
+	for _, f := range r.FileSystems {
+		used += f.Used
+	}
+	for _, kind := range []string{Image, Writable, Dead, Log, Volume, Leftover} {
+		count, bytes := 0, int64(0)
+		for _, h := range r.Holders {
+			if h.Kind == kind {
+				count, bytes = count+1, bytes+h.Bytes
+			}
+		}
+		if count > 0 {
+			fmt.Fprintf(w, "%ss\t%d\t%s\t%s\n", kind, count, size(bytes), share(bytes, used))
+		}
+	}
+	for _, f := range r.FileSystems {
+		fmt.Fprintf(w, "other (%s)\t\t%s\t%s\n", f.Names[0], size(f.Other), share(f.Other, used))
+	}
+}
+
+// note says what else there is to know.
+func (h *Holder) note() string {
+	if h.Kind != Image {
+		return ""
+	}
+	var notes []string
+	switch {
+	case h.Users == 1:
+		notes = append(notes, "of 1 container")
+	case h.Users > 1:
+		notes = append(notes, fmt.Sprintf("of %d containers", h.Users))
+	case h.Pinned:
+		notes = append(notes, "kept")
+	default:
+		notes = append(notes, "unused")
+	}
+	if h.Shared > 0 {
+		notes = append(notes, fmt.Sprintf("shares %s with other images", size(h.Shared)))
+	}
+	return strings.Join(notes, "; ")
+}
+
+// size in the unit of which there are at least ten, as 1536Mi or 12Ki.
+func size(bytes int64) string {
+	units := []string{"", "Ki", "Mi", "Gi", "Ti"}
+	i := 0
+	for bytes >= 10<<10 && i < len(units)-1 {
+		bytes, i = (bytes+512)/1024, i+1
+	}
+	if bytes == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d%s", bytes, units[i])
+}
+
+func share(part, whole int64) string {
+	if whole <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d %%", (part*100+whole/2)/whole)
+}

@@ -1,0 +1,118 @@
+package cri
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/containerd/containerd/api/services/snapshots/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Layer is an unpacked layer as containerd keeps it. Layers of one key are one on the disk.
+type Layer struct {
+	Key           string
+	Bytes, Inodes int64
+}
+
+// ImageLayers are the unpacked layers of an image, lowest first; those that are not unpacked
+// are left out. CRI tells only the size of the compressed content. Runtimes other
+// than containerd answer Unimplemented.
+func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
+	snapshotter, err := c.snapshotter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	diffs, err := c.diffs(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var out []Layer
+	chain := ""
+	for i, diff := range diffs {
+		// The name of a layer with all below it, by the OCI image specification.
+		if i == 0 {
+			chain = diff
+		} else {
+			chain = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(chain+" "+diff)))
+		}
+		layer, err := c.usage(ctx, snapshotter, chain)
+		if status.Code(err) == codes.NotFound {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, layer)
+	}
+	return out, nil
+}
+
+// WritableLayer is what a container or sandbox has written onto its image, measured now.
+func (c *Client) WritableLayer(ctx context.Context, container string) (Layer, error) {
+	snapshotter, err := c.snapshotter(ctx)
+	if err != nil {
+		return Layer{}, err
+	}
+	return c.usage(ctx, snapshotter, container)
+}
+
+func (c *Client) usage(ctx context.Context, snapshotter, key string) (Layer, error) {
+	r, err := read(ctx, c, func(ctx context.Context) (*snapshots.UsageResponse, error) {
+		ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", namespace)
+		return snapshots.NewSnapshotsClient(c.conn).Usage(ctx, &snapshots.UsageRequest{Snapshotter: snapshotter, Key: key})
+	})
+	return Layer{Key: key, Bytes: r.GetSize(), Inodes: r.GetInodes()}, err
+}
+
+// snapshotter is the name of what keeps containerd's layers: the image file system's
+// directory ends with it, as in io.containerd.snapshotter.v1.overlayfs.
+func (c *Client) snapshotter(ctx context.Context) (string, error) {
+	name, err := c.runtimeName(ctx)
+	if err != nil {
+		return "", err
+	}
+	if name != "containerd" {
+		return "", status.Errorf(codes.Unimplemented, "runtime %s does not tell the size of layers", name)
+	}
+	info, err := c.ImageFsInfo(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, fs := range info.GetImageFilesystems() {
+		if _, snapshotter, ok := strings.Cut(path.Base(fs.GetFsId().GetMountpoint()), "snapshotter.v1."); ok {
+			return snapshotter, nil
+		}
+	}
+	return "", status.Error(codes.Unimplemented, "containerd does not tell where its layers are")
+}
+
+// diffs are the digests of an image's unpacked layers, from what containerd tells beyond CRI.
+func (c *Client) diffs(ctx context.Context, id string) ([]string, error) {
+	r, err := read(ctx, c, func(ctx context.Context) (*cri.ImageStatusResponse, error) {
+		return c.images.ImageStatus(ctx, &cri.ImageStatusRequest{Image: &cri.ImageSpec{Image: id}, Verbose: true})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.Image == nil {
+		return nil, status.Errorf(codes.NotFound, "image %s: not found", id)
+	}
+	var info struct {
+		ImageSpec struct {
+			RootFS struct {
+				DiffIDs []string `json:"diff_ids"`
+			} `json:"rootfs"`
+		} `json:"imageSpec"`
+	}
+	if err := json.Unmarshal([]byte(r.Info["info"]), &info); err != nil {
+		return nil, fmt.Errorf("image %s: what containerd tells of it: %w", id, err)
+	}
+	return info.ImageSpec.RootFS.DiffIDs, nil
+}

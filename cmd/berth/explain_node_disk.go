@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/agent/disk"
+)
+
+// explainDisk asks the node's agent, through the API server, what holds its disks.
+func explainDisk(ctx context.Context, w io.Writer, source objectSource, node, output string, all bool) error {
+	if len(source.dumps) > 0 {
+		return fmt.Errorf("explain node %s --disk: -f %s: must not be given: only the node itself knows what holds its disks", node, source.dumps[0])
+	}
+	config, err := clientConfig(source.kubeconfig, "berth-explain")
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	data, err := client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("disk").DoRaw(ctx)
+	switch {
+	case apierrors.IsNotFound(err) && len(data) > 0:
+		return fmt.Errorf("node %s: what holds its disks: %s", node, data)
+	case err != nil:
+		return fmt.Errorf("node %s: asking what holds its disks: %w", node, err)
+	}
+	var report disk.Report
+	if err := json.Unmarshal(data, &report); err != nil {
+		return fmt.Errorf("node %s: what its agent says of its disks: %w", node, err)
+	}
+	if output == "json" {
+		return printJSON(w, func() ([]byte, error) { return json.MarshalIndent(report, "", "  ") })
+	}
+	return report.Text(w, all)
+}
