@@ -1,0 +1,196 @@
+package agent_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+	"github.com/berthproject/berth/engine/shutdown"
+)
+
+// watched is who watches a node, as a test says.
+type watched struct {
+	refuse     atomic.Pointer[agent.Refusal]
+	conditions atomic.Pointer[[]corev1.NodeCondition]
+}
+
+func (w *watched) Admit(*corev1.Pod) *agent.Refusal { return w.refuse.Load() }
+func (w *watched) Conditions() []corev1.NodeCondition {
+	if c := w.conditions.Load(); c != nil {
+		return *c
+	}
+	return nil
+}
+
+// served runs an agent for n0 with options of a test.
+func served(t *testing.T, api *fake.Clientset, change func(*agent.Options)) (a *agent.Agent, stop func()) {
+	t.Helper()
+	o := agent.Options{Client: api, Nodes: []*corev1.Node{agent.Uniform("n0", resource.MustParse("8"), resource.MustParse("16Gi"))}, Log: klog.Background(),
+		Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) }}
+	change(&o)
+	a, err := agent.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- a.Run(ctx) }()
+	return a, func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAnEvictedPodFailsWhenItHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "20"} }))
+		a, stop := served(t, api, func(*agent.Options) {})
+		defer stop()
+		settle()
+		var over atomic.Bool
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Message: "The node was low on resource: memory. ", Grace: 10 * time.Second,
+			Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet},
+			Done:      func() { over.Store(true) }})
+		settle()
+		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || over.Load() || len(a.Pods("n0")) != 1 {
+			t.Errorf("while it ends it is %s, over %v, with %d pods", p.Phase, over.Load(), len(a.Pods("n0")))
+		}
+		time.Sleep(5 * time.Second)
+		settle()
+		p := get(t, api, "p").Status
+		if p.Phase != corev1.PodFailed || p.Reason != "Evicted" || p.Message != "The node was low on resource: memory. " || conditionOf(&p, corev1.DisruptionTarget) == nil {
+			t.Errorf("%s %s %q %v", p.Phase, p.Reason, p.Message, p.Conditions)
+		}
+		if s := p.ContainerStatuses[0].State.Terminated; s == nil || s.ExitCode != 137 {
+			t.Errorf("its container: %+v", p.ContainerStatuses[0].State)
+		}
+		if !over.Load() || len(a.Pods("n0")) != 0 {
+			t.Errorf("over %v, with %d pods", over.Load(), len(a.Pods("n0")))
+		}
+		over.Store(false)
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Again", Done: func() { over.Store(true) }})
+		settle()
+		if p := get(t, api, "p").Status; !over.Load() || p.Reason != "Evicted" {
+			t.Errorf("a pod that has ended: over %v, reason %s", over.Load(), p.Reason)
+		}
+	})
+}
+
+func TestAnAbruptEvictionWaitsForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }))
+		a, stop := served(t, api, func(*agent.Options) {})
+		defer stop()
+		settle()
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Now: true})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed {
+			t.Errorf("it is %s", p.Phase)
+		}
+	})
+}
+
+func TestPressureRefusesPodsAndShowsOnTheNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(pod("there"))
+		var w watched
+		a, stop := served(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.Pressure { return &w } })
+		defer stop()
+		settle()
+		since := metav1.NewTime(time.Now().Truncate(time.Second))
+		w.refuse.Store(&agent.Refusal{Reason: "Evicted", Message: "The node had condition: [MemoryPressure]. "})
+		w.conditions.Store(&[]corev1.NodeCondition{
+			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue, Reason: "KubeletHasInsufficientMemory", LastTransitionTime: since},
+			{Type: "OutOfDisk", Status: corev1.ConditionTrue, Reason: "KubeletOutOfDisk", LastTransitionTime: since}})
+		a.Report("n0")
+		create(t, api, pod("p"))
+		settle()
+		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != "Evicted" || p.Message != "Pod was rejected: The node had condition: [MemoryPressure]. " {
+			t.Errorf("%s %s %q", p.Phase, p.Reason, p.Message)
+		}
+		if p := get(t, api, "there").Status; p.Phase != corev1.PodRunning {
+			t.Errorf("who was there is %s", p.Phase)
+		}
+		if got, want := nodeConditions(t, api), "MemoryPressure=True DiskPressure=False PIDPressure=False OutOfDisk=True Ready=True"; got != want {
+			t.Errorf("conditions %s, want %s", got, want)
+		}
+		w.conditions.Store(nil)
+		a.Report("n0")
+		settle()
+		if got, want := nodeConditions(t, api), "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=True"; got != want {
+			t.Errorf("conditions %s, want %s", got, want)
+		}
+	})
+}
+
+func nodeConditions(t *testing.T, api *fake.Clientset) (out string) {
+	t.Helper()
+	n, err := api.CoreV1().Nodes().Get(t.Context(), "n0", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range n.Status.Conditions {
+		if i > 0 {
+			out += " "
+		}
+		out += string(c.Type) + "=" + string(c.Status)
+	}
+	return out
+}
+
+func TestAShutdownEndsPodsByPriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }
+		api := fake.NewClientset(pod("a", slow), pod("system", critical))
+		a, stop := served(t, api, func(o *agent.Options) { o.Shutdown = agent.Shutdown(shutdown.Classes(30*time.Second, 10*time.Second)) })
+		defer stop()
+		settle()
+		began := time.Now()
+		var took atomic.Int64
+		go func() {
+			if err := a.Shutdown(t.Context(), "n0"); err != nil {
+				t.Error(err)
+			}
+			took.Store(int64(time.Since(began)))
+		}()
+		time.Sleep(10 * time.Second)
+		create(t, api, pod("late"))
+		settle()
+		for name, want := range map[types.UID]string{"a": "Running", "system": "Running", "late": "Failed"} {
+			if p := get(t, api, string(name)).Status; string(p.Phase) != want {
+				t.Errorf("after 15 s %s is %s %s", name, p.Phase, p.Reason)
+			}
+		}
+		if got := nodeConditions(t, api); got != "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=False" {
+			t.Errorf("conditions %s", got)
+		}
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		for _, name := range []string{"a", "system"} {
+			if p := get(t, api, name).Status; p.Phase != corev1.PodFailed || p.Reason != "Terminated" || conditionOf(&p, corev1.DisruptionTarget) == nil {
+				t.Errorf("in the end %s is %s %s", name, p.Phase, p.Reason)
+			}
+		}
+		if d := time.Duration(took.Load()); d < 20*time.Second || d > 22*time.Second {
+			t.Errorf("it took %v", d)
+		}
+		if p := get(t, api, "late").Status; p.Reason != "NodeShutdown" {
+			t.Errorf("who came late: %s", p.Reason)
+		}
+	})
+}
