@@ -1,0 +1,214 @@
+package agent_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+	"github.com/berthproject/berth/engine/podlife"
+)
+
+// scripted is a runtime that answers as a test says.
+type scripted struct {
+	*simulated.Runtime
+	tell func(runtime.Report)
+
+	mu       sync.Mutex
+	recalled map[types.UID][]podlife.Status
+	swept    map[types.UID]bool
+	starts   []podlife.Start
+	resumed  []string
+}
+
+func (s *scripted) Recall(p *corev1.Pod) []podlife.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recalled[p.UID]
+}
+
+func (s *scripted) Sweep(known map[types.UID]bool) { s.swept = known }
+
+func (s *scripted) Start(p *corev1.Pod, container string, attempt int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starts = append(s.starts, podlife.Start{Container: container, Attempt: attempt})
+}
+
+func (s *scripted) Resume(_ *corev1.Pod, container string, _ podlife.Status) {
+	s.resumed = append(s.resumed, container)
+}
+
+func (s *scripted) Probe(*corev1.Pod, string, podlife.Probes, int32) {}
+
+// event reports one of pod p.
+func (s *scripted) event(e podlife.Event) {
+	s.tell(runtime.Report{Pod: "p", Event: e})
+	settle()
+}
+
+// script runs an agent for a real node n0 with a scripted runtime.
+func script(t *testing.T, api *fake.Clientset, s *scripted, change ...func(*agent.Options)) (stop func()) {
+	t.Helper()
+	_, stop = served(t, api, func(o *agent.Options) {
+		n := agent.Uniform("n0", resource.MustParse("8"), resource.MustParse("16Gi"))
+		n.Status.NodeInfo.ContainerRuntimeVersion = "containerd://1.6"
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.7"}}
+		o.Nodes = []*corev1.Node{n}
+		o.Runtime = func(report func(runtime.Report)) runtime.Runtime {
+			s.Runtime, s.tell = simulated.New(report), report
+			return s
+		}
+		for _, c := range change {
+			c(o)
+		}
+	})
+	settle()
+	return stop
+}
+
+func TestTheStatusTellsWhatTheRuntimeSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(pod("p", func(p *corev1.Pod) {
+			p.Spec.RestartPolicy = corev1.RestartPolicyAlways
+			p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
+			p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/open"}}
+		}))
+		var s scripted
+		defer script(t, api, &s)()
+		s.event(podlife.Waiting{Container: "c", Reason: "ErrImagePull", Message: "no such image"})
+		p := get(t, api, "p").Status
+		if w := p.ContainerStatuses[0].State.Waiting; p.Phase != corev1.PodPending || w == nil || w.Reason != "ErrImagePull" || w.Message != "no such image" {
+			t.Errorf("%s %+v", p.Phase, p.ContainerStatuses[0].State)
+		}
+		if c := conditionOf(&p, corev1.PodReadyToStartContainers); c.Status != corev1.ConditionFalse {
+			t.Error("it has no address and no container, and is ready to start containers")
+		}
+		s.tell(runtime.Report{Pod: "p", Addresses: []string{"10.0.0.9", "fd00::9"}, Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://1", Image: "docker.io/app:1", ImageID: "sha256:a"}})
+		s.event(podlife.Started{Container: "c"})
+		p = get(t, api, "p").Status
+		if c := p.ContainerStatuses[0]; p.PodIP != "10.0.0.9" || len(p.PodIPs) != 2 || p.HostIP != "192.0.2.7" || c.ContainerID != "containerd://1" || c.ImageID != "sha256:a" || c.Image != "docker.io/app:1" || !*c.Started || c.Ready {
+			t.Errorf("%+v", p)
+		}
+		unreadyBy(t, &p, "ContainersNotReady", "containers with unready status: [c]")
+		s.event(podlife.Probed{Container: "c", Probe: podlife.Readiness, OK: true})
+		p = get(t, api, "p").Status
+		unreadyBy(t, &p, "ReadinessGatesNotReady", `corresponding condition of pod readiness gate "example.com/open" does not exist.`)
+		s.event(podlife.Exited{Container: "c", Code: 137, Reason: "OOMKilled", Message: "last words"})
+		s.tell(runtime.Report{Pod: "p", Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://2"}})
+		s.event(podlife.Started{Container: "c"})
+		s.event(podlife.Exited{Container: "c", Code: 1})
+		c := get(t, api, "p").Status.ContainerStatuses[0]
+		if w := c.State.Waiting; w == nil || w.Reason != "CrashLoopBackOff" || w.Message != "back-off 10s restarting failed container=c pod=p_default(p)" {
+			t.Errorf("%+v", c.State)
+		}
+		if last := c.LastTerminationState.Terminated; c.RestartCount != 1 || last == nil || last.ContainerID != "containerd://2" || last.Reason != "Error" {
+			t.Errorf("%+v", c)
+		}
+		settle()
+		s.event(podlife.Started{Container: "c"})
+		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.LastTerminationState.Terminated.ExitCode != 1 || c.RestartCount != 2 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// unreadyBy checks why a pod is not ready.
+func unreadyBy(t *testing.T, s *corev1.PodStatus, reason, message string) {
+	t.Helper()
+	if c := conditionOf(s, corev1.PodReady); c == nil || c.Status != corev1.ConditionFalse || c.Reason != reason || c.Message != message {
+		t.Errorf("ready: %+v, want %s: %s", c, reason, message)
+	}
+}
+
+// What the runtime finds counts more than what was written last.
+func TestContainersAreFoundAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := metav1.Now()
+		api := fake.NewClientset(pod("p", func(p *corev1.Pod) {
+			p.Spec.RestartPolicy = corev1.RestartPolicyAlways
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "d"}, corev1.Container{Name: "e"})
+			p.Status = corev1.PodStatus{Phase: corev1.PodPending, StartTime: &now, ContainerStatuses: []corev1.ContainerStatus{
+				{Name: "c", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}},
+				{Name: "d", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}},
+				{Name: "e", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}}
+		}))
+		s := scripted{recalled: map[types.UID][]podlife.Status{"p": {
+			{Name: "c", State: podlife.Up, Started: now.Time},
+			{Name: "d", State: podlife.Ended, Exit: podlife.Exit{Code: 3, Started: now.Time, Ended: now.Time}, Restarts: 1}}}}
+		defer script(t, api, &s)()
+		if len(s.resumed) != 1 || s.resumed[0] != "c" || !s.swept["p"] {
+			t.Errorf("resumed %v, swept all but %v", s.resumed, s.swept)
+		}
+		if want := (podlife.Start{Container: "e"}); len(s.starts) != 1 || s.starts[0] != want {
+			t.Errorf("started %v", s.starts)
+		}
+		p := get(t, api, "p").Status
+		if p.ContainerStatuses[0].State.Running == nil || p.ContainerStatuses[1].State.Waiting == nil || p.ContainerStatuses[1].State.Waiting.Reason != "CrashLoopBackOff" {
+			t.Errorf("%+v", p.ContainerStatuses)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if want := (podlife.Start{Container: "d", Attempt: 2}); len(s.starts) != 2 || s.starts[1] != want {
+			t.Errorf("started %v", s.starts)
+		}
+	})
+}
+
+func TestANodeTellsWhatItKnowsAndKeepsWhatOthersSay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fault error
+		api := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n0", Labels: map[string]string{"theirs": "1"}},
+			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "theirs", Effect: corev1.TaintEffectNoSchedule}}},
+			Status: corev1.NodeStatus{Capacity: corev1.ResourceList{"example.com/x": resource.MustParse("4")}, Allocatable: corev1.ResourceList{"example.com/x": resource.MustParse("4")},
+				Conditions: []corev1.NodeCondition{{Type: "Theirs", Status: corev1.ConditionTrue}}}})
+		var s scripted
+		fault = errors.New("container runtime is down")
+		defer script(t, api, &s, func(o *agent.Options) {
+			o.Nodes[0].Spec.Taints = []corev1.Taint{{Key: "ours", Effect: corev1.TaintEffectNoSchedule}}
+			o.Nodes[0].Status.Allocatable = agent.Allocatable(o.Nodes[0].Status.Capacity, corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")})
+			o.Ready = func(string) error { return fault }
+			o.Images = func(string) []corev1.ContainerImage {
+				return []corev1.ContainerImage{{Names: []string{"app:1"}, SizeBytes: 7}}
+			}
+		})()
+		n, err := api.CoreV1().Nodes().Get(t.Context(), "n0", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, cpu := n.Status.Allocatable["example.com/x"], n.Status.Allocatable[corev1.ResourceCPU]
+		if x.String() != "4" || cpu.String() != "7500m" || n.Labels["theirs"] != "1" || n.Labels[corev1.LabelHostname] != "n0" {
+			t.Errorf("%v, labels %v", n.Status.Allocatable, n.Labels)
+		}
+		if len(n.Spec.Taints) != 1 || n.Spec.Taints[0].Key != "theirs" {
+			t.Errorf("taints %v: those of a node that was registered are not its agent's", n.Spec.Taints)
+		}
+		if len(n.Status.Images) != 1 || n.Status.NodeInfo.ContainerRuntimeVersion != "containerd://1.6" {
+			t.Errorf("images %v", n.Status.Images)
+		}
+		if got, want := nodeConditions(t, api), "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=False Theirs=True"; got != want {
+			t.Errorf("conditions %s, want %s", got, want)
+		}
+		// A resource that only others know of is not given away twice.
+		wants := func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"example.com/x": resource.MustParse("3")}
+		}
+		create(t, api, pod("p", wants))
+		settle()
+		create(t, api, pod("q", wants))
+		settle()
+		if p := get(t, api, "q").Status; p.Reason != "OutOfexample.com/x" {
+			t.Errorf("%s %s", p.Phase, p.Reason)
+		}
+	})
+}
