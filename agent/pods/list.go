@@ -88,7 +88,8 @@ type Dead struct {
 	Container string
 	Attempt   uint32
 	Created   time.Time
-	// Gone says that its pod is no longer here: nobody will ask for its log.
+	// Gone says that its pod is no longer here: nobody will ask for its log. It is not said before the
+	// pods of the API are known.
 	Gone bool
 }
 
@@ -99,10 +100,13 @@ func (r *Runner) Dead(ctx context.Context) ([]Dead, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.mu.Lock()
+	swept := r.swept
+	r.mu.Unlock()
 	var out []Dead
 	for _, c := range all {
 		uid := types.UID(c.GetLabels()[uidLabel])
-		out = append(out, Dead{ID: c.GetId(), Pod: uid, Container: c.GetMetadata().GetName(), Attempt: c.GetMetadata().GetAttempt(), Created: at(c.GetCreatedAt()), Gone: r.pod(uid) == nil})
+		out = append(out, Dead{ID: c.GetId(), Pod: uid, Container: c.GetMetadata().GetName(), Attempt: c.GetMetadata().GetAttempt(), Created: at(c.GetCreatedAt()), Gone: swept && r.pod(uid) == nil})
 	}
 	slices.SortFunc(out, func(a, b Dead) int { return a.Created.Compare(b.Created) })
 	return out, nil

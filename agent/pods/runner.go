@@ -30,6 +30,7 @@ type Runner struct {
 	pods      map[types.UID]*pod
 	runs      map[string]*run // containers that run, by id
 	sandboxes map[string]*pod // by id
+	swept     bool            // all pods that the API has bound here are known
 }
 
 var _ runtime.Runtime = (*Runner)(nil)

@@ -14,6 +14,9 @@ import (
 
 // Sweep implements runtime.Runtime.
 func (r *Runner) Sweep(known map[types.UID]bool) {
+	r.mu.Lock()
+	r.swept = true
+	r.mu.Unlock()
 	// What lies around is listed now: later there are pods that known does not name.
 	left := map[types.UID]*corev1.Pod{}
 	note := func(p *corev1.Pod) {
