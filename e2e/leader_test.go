@@ -73,13 +73,13 @@ func TestTwoSchedulers(t *testing.T) {
 func parts(c *cluster) {
 	controllers := c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller"))
 	controllers.says("controllers at")
-	agent := c.start("agent", "--kubeconfig", c.credential("n1", "--node", "n1"), "--node-name", "n1", "--node-cpu", "16")
+	agent := c.start("agent", "--simulated", "--kubeconfig", c.credential("n1", "--node", "n1"), "--node-name", "n1", "--node-cpu", "16")
 	agent.says("agent of 1")
 	file := ""
 	for _, name := range []string{"n2", "n3", "n4"} {
 		file += "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + "}\nstatus: {capacity: {cpu: 4, memory: 8Gi}}\n"
 	}
-	agents := c.start("agent", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file))
+	agents := c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file))
 	agents.says("agent of 3")
 	c.must("wait", "--for=create", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
 	c.must("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")

@@ -54,7 +54,7 @@ func TestNodesAreLost(t *testing.T) {
 	c := h.up("--nodes", "0", "--config", config)
 	agents := map[string]*process{}
 	for _, name := range []string{"a1", "a2", "a3"} {
-		agents[name] = h.start("agent", "--kubeconfig", c.credential(name, "--node", name), "--config", config)
+		agents[name] = h.start("agent", "--simulated", "--kubeconfig", c.credential(name, "--node", name), "--config", config)
 	}
 	c.must("wait", "--for=create", "node/a1", "node/a2", "node/a3", "--timeout=60s")
 	c.must("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")

@@ -30,7 +30,7 @@ func TestPreemptionStormKill(t *testing.T) {
 	for i := range nodes {
 		fmt.Fprintf(&file, "---\napiVersion: v1\nkind: Node\nmetadata: {name: n%03d}\nstatus: {capacity: {cpu: 2, memory: 8Gi}}\n", i)
 	}
-	c.start("agent", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file.String())).
+	c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file.String())).
 		says(fmt.Sprintf("agent of %d", nodes))
 	client := c.protobuf()
 	makeClass(t, client)

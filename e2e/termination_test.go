@@ -57,7 +57,7 @@ func TestTermination(t *testing.T) {
 	h := newHome(t)
 	c := h.up("--nodes", "1")
 	credential := c.credential("far", "--node", "far")
-	agent := func() *process { return h.start("agent", "--kubeconfig", credential) }
+	agent := func() *process { return h.start("agent", "--simulated", "--kubeconfig", credential) }
 	far := agent()
 	c.must("wait", "--for=create", "node/far", "--timeout=60s")
 	c.must("apply", "-f", h.write("web.yaml", webService+slow("polite", "n1", 2, 3, 30)+slow("deaf", "n1", 0, 6000, 3)+slow("forced", "n1", 0, 6000, 600)+slow("away", "far", 0, 0, 1)))

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -14,65 +17,147 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/real"
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/simulated"
 	berthconfig "github.com/berthproject/berth/internal/config"
 )
 
-// agentCommand runs the agent of one simulated node.
+// agentFlags are those of berth agent.
+type agentFlags struct {
+	name, kubeconfig string
+	configs          []string
+	simulated        bool
+	nodes            nodeFlags
+	real             realFlags
+}
+
+// agentCommand runs the agent of a node: a real one, or simulated ones.
 func agentCommand() *cobra.Command {
-	var nodes nodeFlags
-	var name, kubeconfig string
-	var configs []string
+	var f agentFlags
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Run the agent of a node (in this release: a simulated one)",
+		Short: "Run the agent of a node: this machine, or a simulated one",
 		Long: `Registers a node, keeps its Lease, and runs the pods that are bound to it in the
-simulated runtime: no processes; annotations of a pod say how long it runs
-(sim.berth.dev/run-seconds), how it ends (sim.berth.dev/exit-code), and how long it
-takes to stop when asked (sim.berth.dev/stop-seconds) and its preStop hook does
-(sim.berth.dev/prestop-seconds).`,
+container runtime at --runtime-endpoint. It limits, probes, measures and evicts
+them, and serves their logs and figures. When it ends, pods run on; when it starts
+again, it finds them.
+
+With --simulated it serves nodes that run no processes: annotations of a pod say
+how long it runs (sim.berth.dev/run-seconds), how it ends (sim.berth.dev/exit-code),
+and how long it takes to stop when asked (sim.berth.dev/stop-seconds) and its
+preStop hook does (sim.berth.dev/prestop-seconds).`,
 		Example: `  berth credentials --node n7 > n7.kubeconfig
-  berth agent --kubeconfig n7.kubeconfig --node-cpu 16`,
+  berth agent --kubeconfig n7.kubeconfig
+  berth agent --kubeconfig n7.kubeconfig --simulated --node-cpu 16`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := loadConfig(configs)
-			if err != nil {
-				return err
-			}
-			config, err := clientConfig(kubeconfig, "berth-agent")
-			if err != nil {
-				return err
-			}
-			if own := nodeOf(cmd.Context(), config); own != "" && !cmd.Flags().Changed("node-name") {
-				name = own
-			}
-			nodes.count = 1
-			list, err := nodes.nodes(func(int) string { return name })
-			if err != nil {
-				return err
-			}
-			if name == "" && nodes.file == "" {
-				return errors.New("--node-name: must be given, e.g. the host's name")
-			}
-			if err := need(cmd.Context(), config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: list[0].Name},
-				"a node's credential serves that node only; berth credentials --node "+list[0].Name+" makes one"); err != nil {
-				return err
-			}
-			a, err := newAgent(config, list, settings.berth.Nodes)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "agent of %d simulated node(s) at %s; Ctrl-C stops\n", len(list), config.Host)
-			return a.Run(cmd.Context())
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, f) },
 	}
 	host, _ := os.Hostname()
-	cmd.Flags().StringVar(&name, "node-name", host, "name of the node; without it the one that the credential is for")
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential; without it the default cluster's")
-	nodes.add(cmd.Flags())
-	configFlag(cmd.Flags(), &configs)
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "node-name", host, "name of the node; without it the one that the credential is for")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential; without it the default cluster's")
+	flags.BoolVar(&f.simulated, "simulated", false, "simulate the node")
+	f.real.add(flags)
+	f.nodes.add(flags)
+	configFlag(flags, &f.configs)
 	return cmd
+}
+
+func runAgent(cmd *cobra.Command, f agentFlags) error {
+	if err := f.check(cmd.Flags()); err != nil {
+		return err
+	}
+	settings, err := loadConfig(f.configs)
+	if err != nil {
+		return err
+	}
+	config, err := clientConfig(f.kubeconfig, "berth-agent")
+	if err != nil {
+		return err
+	}
+	if own := nodeOf(cmd.Context(), config); own != "" && !cmd.Flags().Changed("node-name") {
+		f.name = own
+	}
+	if f.simulated {
+		return f.simulate(cmd.Context(), cmd.OutOrStdout(), config, settings)
+	}
+	tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
+	f.real.take(cmd.Flags(), &settings.kubelet)
+	return f.serve(cmd.Context(), cmd.OutOrStdout(), config, settings)
+}
+
+// onlySimulated and onlyReal are flags that say nothing of the other kind of node.
+var (
+	onlySimulated = []string{"node-cpu", "node-memory", "nodes-file"}
+	onlyReal      = []string{"runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb"}
+)
+
+func (f *agentFlags) check(flags *pflag.FlagSet) error {
+	not, why := onlySimulated, "describes simulated nodes: add --simulated"
+	if f.simulated {
+		not, why = onlyReal, "describes a real node: leave it out with --simulated"
+	}
+	for _, name := range not {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s %s", name, why)
+		}
+	}
+	return nil
+}
+
+// mayServe refuses a credential that is not the node's.
+func mayServe(ctx context.Context, config *rest.Config, name string) error {
+	return need(ctx, config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: name},
+		"a node's credential serves that node only; berth credentials --node "+name+" makes one")
+}
+
+// simulate serves simulated nodes.
+func (f *agentFlags) simulate(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+	f.nodes.count = 1
+	list, err := f.nodes.nodes(func(int) string { return f.name })
+	if err != nil {
+		return err
+	}
+	if f.name == "" && f.nodes.file == "" {
+		return errors.New("--node-name: must be given, e.g. the host's name")
+	}
+	if err := mayServe(ctx, config, list[0].Name); err != nil {
+		return err
+	}
+	a, err := newAgent(config, list, settings.berth.Nodes)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "agent of %d simulated node(s) at %s; Ctrl-C stops\n", len(list), config.Host)
+	return a.Run(ctx)
+}
+
+// serve serves this machine, or a part of it, as a node.
+func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+	if f.name == "" {
+		return errors.New("--node-name: must be given, e.g. the host's name")
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("the agent of a real node makes cgroups and mounts: that needs root; --simulated does not")
+	}
+	if !socketThere(f.real.endpoint) {
+		return fmt.Errorf("--runtime-endpoint %s: no container runtime listens there: start containerd, or simulate the node with --simulated", f.real.endpoint)
+	}
+	o, err := f.real.options(f.name)
+	if err != nil {
+		return err
+	}
+	if err := mayServe(ctx, config, f.name); err != nil {
+		return err
+	}
+	o.Taints = append(o.Taints, settings.kubelet.RegisterWithTaints...)
+	o.Endpoint, o.Nodes, o.Log = f.real.endpoint, settings.berth.Nodes, klog.Background()
+	o.Config, o.Kubelet, o.Pressure = config, settings.kubelet, settings.berth.Pressure.Options()
+	o.Started = func(words string) {
+		fmt.Fprintf(out, "agent of node %s at %s: %s; Ctrl-C stops, pods run on\n", f.name, config.Host, words)
+	}
+	return real.Run(ctx, o)
 }
 
 // newAgent serves nodes with the simulated runtime.

@@ -53,7 +53,7 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 	fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.scheduler.Addr())
 	fmt.Fprintf(t, "  controllers\t%d loops\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(loops))
 	fmt.Fprintf(t, "  \thttps://%s\tmetrics\n", l.controllers.Addr())
-	fmt.Fprintf(t, "  nodes\t%d simulated\t%s\n", len(nodes), sizes(nodes))
+	l.nodes(t, o, nodes)
 	fmt.Fprintf(t, "  kubeconfig\t%s\t\n", server.KubeconfigPath())
 	_ = t.Flush()
 	for line := range strings.Lines(table.String()) {
@@ -67,6 +67,19 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 		kubectl += " --kubeconfig " + server.KubeconfigPath()
 	}
 	fmt.Fprintf(l.w, "\nNext, in another terminal:  %s apply -f examples/pods.yaml\nCtrl-C stops.\n", kubectl)
+}
+
+// nodes says what nodes there are.
+func (l lines) nodes(w io.Writer, o *upOptions, simulated []*corev1.Node) {
+	if o.real.real {
+		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", machineName(), o.real.endpoint)
+	}
+	if o.real.virtual > 0 {
+		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each, of this machine's\n", o.real.virtual, o.real.memory, o.real.disk)
+	}
+	if len(simulated) > 0 || !o.real.any() {
+		fmt.Fprintf(w, "  nodes\t%d simulated\t%s\n", len(simulated), sizes(simulated))
+	}
 }
 
 // sizes words the sizes of nodes, if they are all equal.

@@ -36,7 +36,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 	}
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), agentCommand(),
-		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(), configCommand(), credentialsCommand())
+		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(), configCommand(), credentialsCommand(), workloadCommand())
 	return cmd
 }
 

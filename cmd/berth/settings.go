@@ -15,18 +15,19 @@ import (
 type settings struct {
 	berth     config.Berth
 	scheduler config.KubeScheduler
+	kubelet   config.Kubelet
 	journal   *journal.Journal // where the flag --journal has records kept; nil: nowhere
 }
 
 // configFlag adds --config.
 func configFlag(flags *pflag.FlagSet, files *[]string) {
 	flags.StringArrayVar(files, "config", nil,
-		"configuration file: a BerthConfiguration, a KubeSchedulerConfiguration as it is, or one file with both; may be repeated")
+		"configuration file: a BerthConfiguration, a KubeSchedulerConfiguration or a KubeletConfiguration as they are, or one file with several; may be repeated")
 }
 
 // loadConfig reads configuration files; a document's kind says what it is.
 func loadConfig(files []string) (settings, error) {
-	s := settings{berth: config.Default(), scheduler: config.DefaultKubeScheduler()}
+	s := settings{berth: config.Default(), scheduler: config.DefaultKubeScheduler(), kubelet: config.DefaultKubelet()}
 	docs, err := config.Documents(files)
 	if err != nil {
 		return s, err
@@ -42,6 +43,8 @@ func loadConfig(files []string) (settings, error) {
 			s.berth, err = config.ReadBerth(d)
 		case d.Kind == config.SchedulerKind:
 			s.scheduler, err = config.ReadKubeScheduler(d)
+		case d.Kind == config.KubeletKind:
+			s.kubelet, err = config.ReadKubelet(d)
 		default:
 			err = config.Unknown(d)
 		}

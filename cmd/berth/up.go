@@ -27,6 +27,7 @@ import (
 type upOptions struct {
 	server    apiserver.Options
 	nodes     nodeFlags
+	real      upNodes
 	ephemeral bool
 	seed      uint64
 	configs   []string
@@ -40,9 +41,15 @@ func upCommand() *cobra.Command {
 		Use:   "up",
 		Short: "Run a whole cluster in this process: API server, scheduler, controllers, nodes",
 		Long: `Runs an API server on an embedded etcd, the scheduler, the controllers and simulated
-nodes in one process. A second start goes on where the first one was. Ctrl-C stops.`,
+nodes in one process. A second start goes on where the first one was. Ctrl-C stops.
+
+With --virtual-nodes or --real-node the nodes are real: pods run in containers. Then
+there are simulated nodes only if --nodes asks for them, and with the taint
+berth.dev/simulated:NoSchedule. Virtual nodes go, with their pods, when the command
+ends; what one that was killed left behind goes at the next start.`,
 		Example: `  berth up
   berth up --nodes 1000 --ephemeral
+  berth up --virtual-nodes 2 --virtual-memory 2Gi --virtual-disk 2Gi
   berth up --openb-nodes openb_node_list_all_node.csv --data-dir ./openb
   berth kubectl get nodes`,
 		Args: cobra.NoArgs,
@@ -55,6 +62,13 @@ nodes in one process. A second start goes on where the first one was. Ctrl-C sto
 				settings.berth.Scheduler.Seed = o.seed
 			}
 			serverOptions(cmd.Flags(), &o.server, settings)
+			tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
+			if err := o.real.check(); err != nil {
+				return err
+			}
+			if o.real.any() && !cmd.Flags().Changed("nodes") {
+				o.nodes.count = 0
+			}
 			o.nodes.sized = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
 			return runUp(cmd.Context(), cmd.OutOrStdout(), o, settings)
 		},
@@ -63,6 +77,7 @@ nodes in one process. A second start goes on where the first one was. Ctrl-C sto
 	addServerFlags(f, &o.server)
 	f.IntVar(&o.nodes.count, "nodes", 3, "number of equal nodes to simulate")
 	o.nodes.add(f)
+	o.real.add(f)
 	f.StringVar(&o.nodes.openb, "openb-nodes", "", "OpenB node list (CSV) to simulate instead of equal nodes")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing: the objects are gone when the command ends")
 	f.Uint64Var(&o.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
@@ -77,7 +92,13 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 	if err != nil {
 		return err
 	}
+	if o.real.any() {
+		for _, n := range nodes {
+			n.Spec.Taints = append(n.Spec.Taints, simulatedTaint)
+		}
+	}
 	say := lines{w: out}
+	o.real.settle(o.server.DataDir)
 	dir, clean, err := upDirs(&o)
 	if err != nil {
 		return err
@@ -92,6 +113,9 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 	if err != nil {
 		return err
 	}
+	if err := o.real.sweep(ctx); err != nil {
+		return err
+	}
 	if settings.journal, err = openJournal(cmp.Or(o.journal, filepath.Join(dir, "journal")), "up"); err != nil {
 		return err
 	}
@@ -103,30 +127,39 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 		case <-p.ctx.Done():
 			return nil
 		}
-		config := server.LoopbackConfig()
-		if err := say.listen(); err != nil {
-			return err
-		}
-		if err := startLoops(p, config, server.Authority().CAPEM(), settings, say, log); err != nil {
-			return err
-		}
-		if len(nodes) > 0 {
-			a, err := newAgent(as(config, pki.Component("simulated-nodes").Name), nodes, settings.berth.Nodes)
-			if err != nil {
-				return err
-			}
-			p.run("nodes", a.Run)
-		}
-		others, err := awaitNodes(p.ctx, config, nodes)
+		others, err := o.startAll(p, server, nodes, settings, dir, &say, log)
 		if err != nil {
-			return err
-		}
-		if err := startVolumes(p, config, dir); err != nil {
 			return err
 		}
 		say.started(&o, settings, server, nodes, others, time.Since(started))
 		return nil
 	})
+}
+
+// startAll starts all but the API server, and waits until the nodes can take
+// pods; others are the nodes that the cluster has besides.
+func (o *upOptions) startAll(p *parts, server *apiserver.Server, nodes []*corev1.Node, settings settings, dir string, say *lines, log *logs) (others int, err error) {
+	config := server.LoopbackConfig()
+	if err := say.listen(); err != nil {
+		return 0, err
+	}
+	if err := startLoops(p, config, server.Authority().CAPEM(), settings, *say, log); err != nil {
+		return 0, err
+	}
+	if len(nodes) > 0 {
+		a, err := newAgent(as(config, pki.Component("simulated-nodes").Name), nodes, settings.berth.Nodes)
+		if err != nil {
+			return 0, err
+		}
+		p.run("nodes", a.Run)
+	}
+	if err := o.real.start(p, server, settings); err != nil {
+		return 0, err
+	}
+	if others, err = awaitNodes(p.ctx, config, nodes, o.real.names()); err != nil {
+		return 0, err
+	}
+	return others, startVolumes(p, config, dir)
 }
 
 // startLoops starts the scheduler and the controllers, each as the user whose
@@ -208,7 +241,7 @@ func upDirs(o *upOptions) (dir string, clean func(), err error) {
 
 // awaitNodes waits until all nodes can take pods, and counts the others that the
 // cluster has.
-func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node) (others int, err error) {
+func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return 0, err
@@ -217,18 +250,21 @@ func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node) 
 	for _, n := range nodes {
 		names[n.Name] = true
 	}
+	for _, name := range real {
+		names[name] = true
+	}
 	bar := progressBar{w: os.Stderr}
 	defer bar.done()
 	// A list of thousands takes a server a while; not all its time may go to it.
-	pause := 50*time.Millisecond + time.Duration(len(nodes))*time.Millisecond/2
+	pause := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
 	for tick := time.NewTicker(pause); ; {
 		ready, others, err := readyNodes(ctx, client, names)
-		if err == nil && ready == len(nodes) {
+		if err == nil && ready == len(names) {
 			tick.Stop()
 			return others, nil
 		}
-		if len(nodes) > 100 {
-			bar.show(ready, len(nodes), "nodes ready")
+		if len(names) > 100 {
+			bar.show(ready, len(names), "nodes ready")
 		}
 		select {
 		case <-ctx.Done():

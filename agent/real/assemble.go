@@ -1,0 +1,149 @@
+package real
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/image"
+	"github.com/berthproject/berth/agent/pods"
+	"github.com/berthproject/berth/agent/probe"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/cri"
+	"github.com/berthproject/berth/agent/serve"
+	"github.com/berthproject/berth/agent/volume"
+)
+
+// dialWithin bounds the wait for the container runtime's socket at start.
+const dialWithin = 30 * time.Second
+
+// make makes the parts.
+func (n *node) make(ctx context.Context) (err error) {
+	o := &n.opts
+	if err := os.MkdirAll(o.Root, 0o750); err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	if n.host, err = cgroup.Find(); err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	config := rest.CopyConfig(o.Config)
+	config.QPS = -1 // the server says when it is too much
+	if n.client, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	if err := n.dial(ctx); err != nil {
+		return err
+	}
+	if n.listener, err = serve.Listen(net.JoinHostPort("", strconv.Itoa(o.Port))); err != nil {
+		return err
+	}
+	if n.object, err = o.describe(ctx, n.host, n.service, n.listener.Addr().(*net.TCPAddr).Port); err != nil {
+		return err
+	}
+	n.close = append(n.close, n.tell())
+	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.asIs, Log: o.Log}); err != nil {
+		return err
+	}
+	if err := n.makePressure(ctx); err != nil {
+		return err
+	}
+	return n.makeAgent()
+}
+
+// asIs is the node as it is registered.
+func (n *node) asIs() *corev1.Node { return n.object }
+
+func (n *node) dial(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, dialWithin)
+	defer cancel()
+	if n.service, err = cri.Dial(ctx, n.opts.Endpoint); err == nil {
+		n.close = append(n.close, func() { _ = n.service.Close() })
+	}
+	return err
+}
+
+// makeAgent makes the agent's loop around the runner of pods.
+func (n *node) makeAgent() error {
+	o := &n.opts
+	var fault error
+	a, err := agent.New(agent.Options{
+		Client: n.client, Nodes: []*corev1.Node{n.object}, Writers: o.Nodes.StatusWriters,
+		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, Log: o.Log, Events: n.events,
+		Pressure: func(string) agent.Pressure { return n.pressure },
+		Runtime: func(report func(runtime.Report)) runtime.Runtime {
+			fault = n.makeRunner(report)
+			return n.runner
+		},
+	})
+	n.agent = a
+	if fault != nil {
+		return fault
+	}
+	return err
+}
+
+// makeRunner makes what runs pods, with images and probes.
+func (n *node) makeRunner(report func(runtime.Report)) (err error) {
+	o, k := &n.opts, &n.opts.Kubelet
+	pulls := image.NewMetrics()
+	n.registry.MustRegister(pulls)
+	n.images = image.New(image.Options{Service: n.service, Event: n.event, Metrics: pulls, Parallel: parallel(k.SerializeImagePulls, k.MaxParallelImagePulls),
+		Secret: func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+			return n.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+		}})
+	n.prober = probe.New(probe.Options{
+		Exec: func(ctx context.Context, id string, command []string, timeout time.Duration) (int, string, error) {
+			return n.runner.Exec(ctx, id, command, timeout)
+		},
+		Report: func(r probe.Result) { n.runner.Probed(r) },
+		Event:  n.event,
+	})
+	n.runner, err = pods.New(pods.Options{
+		Service: n.service, Client: n.client, NodeName: o.Name, Node: n.asIs,
+		Root: o.Root, Logs: o.Logs, Cgroups: n.host, CgroupRoot: o.Cgroup,
+		Images: n.images, Volumes: n.volumes, Prober: n.prober, Event: n.event, Log: o.Log,
+		DNS:       pods.DNS{Servers: k.ClusterDNS, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf},
+		PidsLimit: max(k.PodPidsLimit, 0), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota, UnsafeSysctls: k.AllowedUnsafeSysctls,
+		LogSize: k.Logs.MaxSize, LogFiles: int(k.Logs.MaxFiles),
+	}, report)
+	return err
+}
+
+// parallel is how many images are pulled at once, below 0 for any number.
+func parallel(one bool, most int32) int {
+	switch {
+	case one:
+		return 1
+	case most > 0:
+		return int(most)
+	}
+	return -1
+}
+
+// server answers about the node.
+func (n *node) server() (*serve.Server, error) {
+	o := &n.opts
+	config := rest.CopyConfig(o.Config)
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, fmt.Errorf("node %s: its credential: %w", o.Name, err)
+	}
+	certificate, err := serve.Certificate(o.Name, config.CertData, config.KeyData)
+	if err != nil {
+		return nil, err
+	}
+	return serve.New(serve.Options{
+		Listener: n.listener, Certificate: certificate, ClientCA: config.CAData, Client: n.client, Log: o.Log,
+		Nodes: []*serve.Node{{Name: o.Name, Pods: func() []*corev1.Pod { return n.agent.Pods(o.Name) }, Runtime: n.service,
+			Metrics: n.registry}},
+	})
+}

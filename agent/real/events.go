@@ -1,0 +1,44 @@
+package real
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+)
+
+// component is under which name the agent tells of pods and nodes: the kubelet's,
+// since people and tools look for it.
+const component = "kubelet"
+
+// tell starts to record events; stop ends it.
+func (n *node) tell() (stop func()) {
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: n.client.CoreV1().Events("")})
+	n.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component, Host: n.opts.Name})
+	return broadcaster.Shutdown
+}
+
+// event records one about a container of a pod, or about the pod where container is empty.
+func (n *node) event(pod *corev1.Pod, container, eventType, reason, message string) {
+	ref := &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+		ResourceVersion: pod.ResourceVersion, FieldPath: fieldOf(pod, container)}
+	n.events.Event(ref, eventType, reason, message)
+}
+
+// fieldOf is where a container stands in its pod, as events say it.
+func fieldOf(pod *corev1.Pod, container string) string {
+	named := func(c corev1.Container) bool { return c.Name == container }
+	switch {
+	case container == "":
+		return ""
+	case slices.ContainsFunc(pod.Spec.InitContainers, named):
+		return fmt.Sprintf("spec.initContainers{%s}", container)
+	case slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return c.Name == container }):
+		return fmt.Sprintf("spec.ephemeralContainers{%s}", container)
+	}
+	return fmt.Sprintf("spec.containers{%s}", container)
+}

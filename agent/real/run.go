@@ -1,0 +1,95 @@
+package real
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/image"
+	"github.com/berthproject/berth/agent/pods"
+	"github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/probe"
+	"github.com/berthproject/berth/agent/runtime/cri"
+	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/agent/volume"
+)
+
+// node is a real node with its parts.
+type node struct {
+	opts     Options
+	host     *cgroup.Host
+	client   kubernetes.Interface
+	service  *cri.Client
+	listener net.Listener
+	object   *corev1.Node
+	events   record.EventRecorder
+	registry *prometheus.Registry
+	agent    *agent.Agent
+	runner   *pods.Runner
+	images   *image.Puller
+	prober   *probe.Prober
+	volumes  *volume.Volumes
+	stats    *stats.Pods
+	pressure *pressure.Shell
+	close    []func() // what make has opened
+}
+
+// Run serves the node until ctx ends. Pods go on running.
+func Run(ctx context.Context, o Options) error {
+	if err := o.complete(); err != nil {
+		return err
+	}
+	n := &node{opts: o, registry: prometheus.NewRegistry()}
+	defer func() {
+		for i := len(n.close) - 1; i >= 0; i-- {
+			n.close[i]()
+		}
+	}()
+	if err := n.make(ctx); err != nil {
+		return err
+	}
+	server, err := n.server()
+	if err != nil {
+		return err
+	}
+	o.Started(n.words())
+	return n.serve(ctx, server.Run)
+}
+
+// words say how the node runs.
+func (n *node) words() string {
+	return fmt.Sprintf("pods run in %s; memory is watched by %s; logs and figures at port %d",
+		n.object.Status.NodeInfo.ContainerRuntimeVersion, n.pressure.Path(), n.object.Status.DaemonEndpoints.KubeletEndpoint.Port)
+}
+
+// serve runs all parts until ctx ends or one of them does.
+func (n *node) serve(ctx context.Context, server func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	part := func(run func(context.Context) error) {
+		wg.Go(func() { cancel(run(ctx)) })
+	}
+	quiet := func(run func(context.Context)) {
+		part(func(ctx context.Context) error { run(ctx); return nil })
+	}
+	quiet(n.runner.Run)
+	quiet(n.prober.Run)
+	quiet(n.volumes.Run)
+	part(func(ctx context.Context) error { return n.pressure.Run(ctx, n.agent) })
+	part(server)
+	part(n.agent.Run)
+	wg.Wait()
+	if err := context.Cause(ctx); err != context.Canceled {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package real
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/virtual"
+)
+
+// removeWithin bounds how long the removal of a virtual node may take: its
+// processes are killed, but those that hold much memory take their time to die.
+const removeWithin = time.Minute
+
+// Virtual makes a virtual node with a container runtime of its own and serves it
+// until ctx ends; then it ends the node's pods and removes it. What o says of places and
+// endpoints is overruled.
+func Virtual(ctx context.Context, place *virtual.Place, size virtual.Options, o Options) (err error) {
+	size.Name = o.Name
+	node, err := place.Make(ctx, size)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+		defer cancel()
+		err = errors.Join(err, node.Remove(ctx))
+	}()
+	daemon, socket, err := containerd.Start(ctx, containerd.Options{
+		Dir: filepath.Join(node.Disk, "containerd"), State: node.RunDir, PodCIDR: node.Subnet, Bridge: node.Bridge})
+	if err != nil {
+		return fmt.Errorf("virtual node %s: %w", o.Name, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+		defer cancel()
+		err = errors.Join(err, daemon.Destroy(ctx))
+	}()
+	o.Endpoint, o.Cgroup, o.PodCIDR = socket, node.Cgroup, node.Subnet
+	o.Root, o.Logs = filepath.Join(node.Disk, "agent"), ""
+	return Run(ctx, o)
+}

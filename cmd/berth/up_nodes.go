@@ -1,0 +1,166 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/real"
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/virtual"
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+)
+
+// upNodes are the nodes of berth up that run real pods.
+type upNodes struct {
+	real           bool
+	endpoint, root string
+	virtual        int
+	memory, disk   string
+	inodes         int64
+	place          string // of the virtual nodes
+
+	size virtual.Options // as memory and disk say
+}
+
+// simulatedTaint keeps pods that do not tolerate it off simulated nodes where
+// there are real ones: there no program runs.
+var simulatedTaint = corev1.Taint{Key: "berth.dev/simulated", Effect: corev1.TaintEffectNoSchedule}
+
+func (f *upNodes) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.real, "real-node", false, "make this machine a node, with the container runtime at --runtime-endpoint")
+	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node")
+	flags.StringVar(&f.root, "root-dir", "", "directory of --real-node's agent: the volumes, files and logs of its pods; without it agent in the data directory")
+	flags.IntVar(&f.virtual, "virtual-nodes", 0, "number of nodes to make of parts of this machine: real pods, with a cgroup, a disk and a containerd of each node's own")
+	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
+	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node: a sparse file")
+	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0: as many as ext4 makes by itself")
+}
+
+// any says whether there are to be such nodes.
+func (f *upNodes) any() bool { return f.real || f.virtual > 0 }
+
+// check reads sizes and looks for what the nodes need on this machine.
+func (f *upNodes) check() error {
+	if f.virtual < 0 || f.virtual > 100 {
+		return fmt.Errorf("--virtual-nodes %d: must be between 0 and 100", f.virtual)
+	}
+	memory, err := amount("--virtual-memory", f.memory, "2Gi")
+	if err != nil {
+		return err
+	}
+	disk, err := amount("--virtual-disk", f.disk, "2Gi")
+	if err != nil {
+		return err
+	}
+	if memory.Value() < virtual.MinMemory {
+		return fmt.Errorf("--virtual-memory %s: must be at least %dMi", f.memory, virtual.MinMemory>>20)
+	}
+	if disk.Value() < virtual.MinDisk {
+		return fmt.Errorf("--virtual-disk %s: must be at least %dMi", f.disk, virtual.MinDisk>>20)
+	}
+	if f.inodes < 0 {
+		return fmt.Errorf("--virtual-inodes %d: must not be negative", f.inodes)
+	}
+	f.size = virtual.Options{Memory: memory.Value(), Disk: disk.Value(), Inodes: f.inodes}
+	if f.virtual > 0 {
+		if err := containerd.Missing(true); err != nil {
+			return fmt.Errorf("--virtual-nodes: %w", err)
+		}
+	}
+	if f.real && os.Geteuid() != 0 {
+		return errors.New("--real-node: an agent makes cgroups and mounts: that needs root")
+	}
+	if f.real && !socketThere(f.endpoint) {
+		return fmt.Errorf("--real-node: no container runtime listens at %s: start containerd, or say with --runtime-endpoint where one is; --virtual-nodes brings its own", f.endpoint)
+	}
+	return nil
+}
+
+// names of the nodes: the machine's own, and v1, v2, ...
+func (f *upNodes) names() []string {
+	var out []string
+	if f.real {
+		out = append(out, machineName())
+	}
+	for i := range f.virtual {
+		out = append(out, fmt.Sprintf("v%d", i+1))
+	}
+	return out
+}
+
+func machineName() string {
+	host, _ := os.Hostname()
+	return strings.ToLower(cmp.Or(host, "machine"))
+}
+
+// sweep removes virtual nodes that a process which was killed left behind.
+func (f *upNodes) sweep(ctx context.Context) error {
+	if _, err := os.Stat(f.place); err != nil && f.virtual == 0 || os.Geteuid() != 0 {
+		return nil
+	}
+	place, err := virtual.At(f.place)
+	if err != nil {
+		return err
+	}
+	return place.Sweep(ctx)
+}
+
+// start starts the agents of all nodes, each with a credential of its own.
+func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) error {
+	options := func(name string) (real.Options, error) {
+		config, err := nodeCredential(server, name)
+		return real.Options{Name: name, Config: config, LowDisk: defaultLowDisk,
+			Nodes: settings.berth.Nodes, Kubelet: settings.kubelet, Pressure: settings.berth.Pressure.Options(), Log: klog.Background()}, err
+	}
+	if f.real {
+		o, err := options(machineName())
+		if err != nil {
+			return err
+		}
+		o.Endpoint, o.Root, o.Cgroup = f.endpoint, f.root, "/"
+		p.run("node "+o.Name, func(ctx context.Context) error { return real.Run(ctx, o) })
+	}
+	if f.virtual == 0 {
+		return nil
+	}
+	place, err := virtual.At(f.place)
+	if err != nil {
+		return err
+	}
+	for i := range f.virtual {
+		o, err := options(fmt.Sprintf("v%d", i+1))
+		if err != nil {
+			return err
+		}
+		size := f.size
+		size.Index = i
+		p.run("node "+o.Name, func(ctx context.Context) error { return real.Virtual(ctx, place, size, o) })
+	}
+	return nil
+}
+
+// nodeCredential is a node's own connection to the server.
+func nodeCredential(server *apiserver.Server, name string) (*rest.Config, error) {
+	authority := server.Authority()
+	cert, key, err := authority.ClientPEM(pki.Node(name))
+	return &rest.Config{Host: "https://" + server.Address(), UserAgent: "berth-agent",
+		TLSClientConfig: rest.TLSClientConfig{CAData: authority.CAPEM(), CertData: cert, KeyData: key}}, err
+}
+
+// settle says where things are: the virtual nodes in the data directory that is
+// locked, not in that of --ephemeral, which nobody finds after a crash.
+func (f *upNodes) settle(dataDir string) {
+	f.place = filepath.Join(dataDir, "virtual")
+	f.root = cmp.Or(f.root, filepath.Join(dataDir, "agent"))
+}

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/agent/workload"
+)
+
+// workloadCommand is the program of test and demo pods; it has flags of its own.
+func workloadCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "workload [FLAGS | COMMAND]", Short: "Serve, take memory, write, fork or end, as a pod of a test does", Hidden: true,
+		DisableFlagParsing: true,
+		Run: func(cmd *cobra.Command, args []string) {
+			os.Exit(workload.Main(args, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+		},
+	}
+}
