@@ -231,7 +231,7 @@ func (e *Evictions) grant(ctx context.Context, r *request) (*corev1.Pod, bool, e
 			return nil, false, err
 		}
 	}
-	v, budgets, err := e.judge(ctx, pod)
+	v, budgets, err := e.judge(ctx, r, pod)
 	if err != nil {
 		return nil, false, err
 	}

@@ -30,7 +30,7 @@ type payment struct {
 
 // judge asks the budgets of a pod, and returns them by name. Pods are counted after the
 // budgets were read: whom a budget has let go is either in its entries or seen to go.
-func (e *Evictions) judge(ctx context.Context, pod *corev1.Pod) (budget.Verdict, map[string]*policyv1.PodDisruptionBudget, error) {
+func (e *Evictions) judge(ctx context.Context, r *request, pod *corev1.Pod) (budget.Verdict, map[string]*policyv1.PodDisruptionBudget, error) {
 	list, err := e.budgets.List(ctx, &metainternalversion.ListOptions{})
 	if err != nil {
 		return budget.Verdict{}, nil, err
@@ -51,16 +51,21 @@ func (e *Evictions) judge(ctx context.Context, pod *corev1.Pod) (budget.Verdict,
 	}
 	now := time.Now()
 	rules := e.o.Rules
+	for _, p := range r.paid {
+		rules.Mine = append(rules.Mine, p.budget.Name)
+	}
+	recount := rules.Recount
 	rules.Recount = false
 	v := rules.Judge(p, budgets, nil, now)
-	if !e.o.Rules.Recount || v.Result != budget.Granted || len(budgets) == 0 || p.Phase == model.Pending || p.Deleting || p.Finished() {
+	if !recount || v.Result != budget.Granted || len(budgets) == 0 || p.Phase == model.Pending || p.Deleting || p.Finished() {
 		return v, byName, nil
 	}
 	pods, err := e.standing(ctx, budgets)
 	if err != nil {
 		return budget.Verdict{}, nil, err
 	}
-	return e.o.Rules.Judge(p, budgets, pods, now), byName, nil
+	rules.Recount = true
+	return rules.Judge(p, budgets, pods, now), byName, nil
 }
 
 // standing are the pods under any of the budgets.

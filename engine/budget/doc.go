@@ -22,7 +22,8 @@
 // older generation of the budget allows nothing, as with the eviction API.
 //
 // Of requests to evict: a pod under several budgets may go if all allow it (kube-apiserver
-// answers 500; RefuseSeveral), an entry for the same pod that is younger than two minutes has been paid. Of counts: an entry
+// answers 500; RefuseSeveral), an entry for the same pod that is younger than two minutes has been paid, once the pod is
+// marked: until then whoever made it may take it back, so that others are asked to come again for 30 s. Of counts: an entry
 // that is older than the pod of its name is dropped, and one of a pod that the loop does not know stays its two minutes
 // (the disruption controller drops it at once, and counts the pod as healthy when a late watch brings it).
 package budget

@@ -17,6 +17,8 @@ type Evictions struct {
 	Recount bool
 	// EndNever forbids what a budget can never allow, instead of refusing it for now.
 	EndNever bool
+	// Mine are the budgets, by name, in which this very request has booked the pod before, in an earlier try.
+	Mine []string
 }
 
 // maxUnconfirmed is how many entries a budget may have that the disruption loop has not confirmed.
@@ -46,6 +48,10 @@ type Verdict struct {
 	Why    string
 	Retry  time.Duration
 }
+
+// unmarked is how long somebody who has booked a pod may take to mark it. Until then he may fail and
+// take the entry back, so that nobody else may count on it; later he is taken to have died, and the entry is as good as any.
+const unmarked = 30 * time.Second
 
 // processing is how long a budget without a present status is given.
 const processing = 10 * time.Second
@@ -102,8 +108,10 @@ func (e Evictions) ask(b *model.Budget, p *model.Pod, healthy int32, now time.Ti
 		v.Why, v.Retry = fmt.Sprintf("The disruption budget %s is still being processed by the server.", b.Name), processing
 	case b.DisruptionsAllowed < 0:
 		v.Result, v.Why = Forbidden, "pdb disruptions allowed is negative"
-	case entered(b, p, now):
+	case entered(b, p, now) && (p.Disrupted != "" || slices.Contains(e.Mine, b.Name) || !entered(b, p, now.Add(EntryAge-unmarked))):
 		return Verdict{}
+	case entered(b, p, now):
+		v.Why, v.Retry = fmt.Sprintf("The pod is about to be evicted by somebody else, for whom the disruption budget %s has booked it", b.Name), time.Second
 	case len(b.Disrupted) > maxUnconfirmed:
 		v.Result, v.Why = Forbidden, "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
 	case allowed > 0:

@@ -77,13 +77,30 @@ func TestJudge(t *testing.T) {
 			exhausted(b)
 			b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Minute)}
 		}, "granted"},
-		"paid long ago": {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
+		"booked by somebody": {nil, booked, "refused: The pod is about to be evicted by somebody else, for whom the disruption budget b has booked it in 1s"},
+		"booked and marked":  {func(p *model.Pod) { p.Disrupted = "EvictionByEvictionAPI" }, booked, "granted"},
+		"paid long ago":      {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
 		"it never will": {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable, b.MaxUnavailable = model.Amount{}, amount(0) },
 			"refused: The disruption budget b does not allow evicting pods currently"},
 	} {
 		if got := judged(budget.Evictions{}, c.pod, c.budget); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// booked is a budget in which somebody has booked the pod a second ago.
+func booked(b *model.Budget) {
+	b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Second)}
+}
+
+// TestOwnBookingCounts: a request that has booked a pod before and tries again need not wait for itself.
+func TestOwnBookingCounts(t *testing.T) {
+	if got := judged(budget.Evictions{Mine: []string{"b"}}, nil, booked); got != "granted" {
+		t.Errorf("of its own booking: %s, want granted", got)
+	}
+	if got := judged(budget.Evictions{Mine: []string{"a"}}, nil, booked); !strings.HasPrefix(got, "refused") {
+		t.Errorf("of another budget's booking: %s, want refused", got)
 	}
 }
 
