@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -116,7 +117,20 @@ func (w *transcript) String() string {
 // start starts a berth that is killed at the end of the test.
 func (h home) start(args ...string) *process {
 	h.t.Helper()
+	return h.startIn(nil, args...)
+}
+
+// startIn is start by way of another command, which becomes berth.
+func (h home) startIn(by []string, args ...string) *process {
+	h.t.Helper()
 	p := &process{t: h.t, cmd: h.command(args...), exited: make(chan struct{})}
+	if len(by) > 0 {
+		way, err := exec.LookPath(by[0])
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		p.cmd.Path, p.cmd.Args = way, append(slices.Clone(by), p.cmd.Args...)
+	}
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	if err := p.cmd.Start(); err != nil {
 		h.t.Fatal(err)

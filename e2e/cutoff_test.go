@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/volume"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// cutCluster is a cluster of three machines, each with a container runtime.
+type cutCluster struct {
+	*cluster
+	hosts    *hosts
+	runtimes []*container.Runtime // of n1, n2 and n3
+}
+
+func upApart(t *testing.T) *cutCluster {
+	t.Helper()
+	c := &cutCluster{hosts: newHosts(t, 3)}
+	for range 3 {
+		r := container.Start(t, nil)
+		t.Cleanup(func() { unmountVolumes(t, r.Dir+"/a") })
+		r.Workload(t)
+		c.runtimes = append(c.runtimes, r)
+	}
+	h := newHome(t)
+	config := h.write("loss.yaml", lossConfig)
+	c.cluster = h.up("--nodes", "0", "--config", config, "--listen", c.hosts.address(0)+":0")
+	groups, err := cgroup.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range c.runtimes {
+		name := fmt.Sprintf("n%d", i+1)
+		if err := groups.Make(r.Cgroup, cgroup.Limits{Memory: 512 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		c.hosts.start(i+1, h, "agent", "--kubeconfig", c.credential(name, "--node", name), "--config", config, "--node-ip", c.hosts.address(i+1),
+			"--runtime-endpoint", "unix://"+r.Socket, "--root-dir", r.Dir+"/a", "--cgroup", r.Cgroup, "--port", "0", "--low-diskspace-threshold-mb", "0")
+	}
+	c.must("wait", "--for=create", "node/n1", "node/n2", "node/n3", "--timeout=60s")
+	c.must("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
+	return c
+}
+
+// unmountVolumes lets go of what pods still have mounted when their agent has ended.
+func unmountVolumes(t *testing.T, root string) {
+	t.Helper()
+	volumes, err := volume.New(volume.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uids, err := volumes.Pods()
+	for _, uid := range uids {
+		err = errors.Join(err, volumes.Teardown(uid))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// running are the containers that a node's runtime runs, by the names of their pods.
+func (c *cutCluster) running(node int) map[string]string {
+	c.t.Helper()
+	list, err := c.runtimes[node-1].Service.ListContainers(c.t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, one := range list {
+		out[one.Labels["io.kubernetes.pod.name"]] = one.Id
+	}
+	return out
+}
+
+// web has a pod on each node. One whose node is lost is made anew on another at once.
+const web = `---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers: [{name: main, image: "berth.dev/workload:1"}]
+      tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 0}]
+      topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}]
+`
+
+// TestCutOff cuts one of three machines off until its pods have been evicted and made anew: they
+// run on there until it is back, then they are stopped and removed, as is what was deleted by
+// force; what bears the taint has not noticed.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	cutOff(t, 0)
+}
+
+// TestSoakCutOff is TestCutOff with a minute's cut.
+func TestSoakCutOff(t *testing.T) {
+	if os.Getenv("BERTH_SOAK") == "" {
+		t.Skip("takes minutes; make soak runs it")
+	}
+	cutOff(t, time.Minute)
+}
+
+func cutOff(t *testing.T, least time.Duration) {
+	began := time.Now()
+	c := upApart(t)
+	pods := bearing("leaves", "n1", 0) + bearing("soon", "n1", 5) + bearing("forced", "n1", 3000) + bearing("never", "n1", -1) + bearing("elsewhere", "n2", 0)
+	c.must("apply", "-f", c.write("pods.yaml", web+strings.ReplaceAll(pods, "x:1", container.WorkloadName)))
+	c.must("rollout", "status", "deployment/web", "--timeout=60s")
+	c.must("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	before := c.running(1)
+	lost := c.webOn("n1")
+	if want := []string{"leaves", "soon", "forced", "never"}; len(lost) == 0 || len(before) != len(want)+len(lost) {
+		t.Fatalf("n1 runs %v, want %v and some of web, of which the API knows %v", before, want, lost)
+	}
+
+	t.Logf("all runs after %.1f s", time.Since(began).Seconds())
+	began = time.Now()
+	c.hosts.cut(1)
+	c.nodeIs("n1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
+	c.leaving(slices.Sorted(slices.Values(append([]string{"leaves", "soon"}, lost...)))...)
+	c.must("delete", "pod", "forced", "--grace-period=0", "--force")
+	c.must("wait", "--for=jsonpath={.status.availableReplicas}=3", "deployment/web", "--timeout=60s")
+	time.Sleep(least - time.Since(began)) // a cut of so long, not a wait
+	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
+		t.Errorf("while it is cut off n1 runs %v, want %v", got, before)
+	}
+	t.Logf("n1 was cut off for %.1f s", time.Since(began).Seconds())
+
+	c.hosts.join(1)
+	joined := time.Now()
+	c.nodeIs("n1", corev1.ConditionTrue)
+	t.Logf("n1 is ready again %.1f s after it was joined again", time.Since(joined).Seconds())
+	c.must("wait", "--for=delete", "pod/leaves", "pod/soon", "--timeout=60s")
+	eventually(t, happenWithin, func() error {
+		got := c.running(1)
+		for _, gone := range append([]string{"leaves", "soon", "forced"}, lost...) {
+			if got[gone] != "" {
+				return fmt.Errorf("n1 still runs %s", gone)
+			}
+		}
+		if got["never"] != before["never"] {
+			t.Fatalf("never ran as %s and runs as %s: it was to notice nothing", before["never"], got["never"])
+		}
+		return nil
+	})
+	c.ready(c.readyOnes("never", "elsewhere"))
+	c.nothingElseOn(1)
+	t.Logf("all is as it should be %.1f s after it was joined again", time.Since(joined).Seconds())
+}
+
+// webOn are the pods of web on a node, by name.
+func (c *cutCluster) webOn(node string) []string {
+	var out []string
+	for _, p := range c.pods() {
+		if p.Labels["app"] == "web" && p.Spec.NodeName == node {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// readyOnes are these pods and those of web.
+func (c *cutCluster) readyOnes(names ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, p := range c.pods() {
+		if p.Labels["app"] == "web" && p.DeletionTimestamp == nil {
+			names = append(names, p.Name)
+		}
+	}
+	for _, name := range names {
+		out[name] = true
+	}
+	return out
+}
+
+// nothingElseOn waits until a node has sandboxes and cgroups of its pods only.
+func (c *cutCluster) nothingElseOn(node int) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		want := map[string]bool{}
+		for _, p := range c.pods() {
+			if p.Spec.NodeName == fmt.Sprintf("n%d", node) {
+				want[string(p.UID)] = true
+			}
+		}
+		boxes, err := c.runtimes[node-1].Service.ListPodSandbox(c.t.Context(), nil)
+		if err != nil {
+			return err
+		}
+		for _, b := range boxes {
+			if !want[b.Metadata.Uid] {
+				return fmt.Errorf("the sandbox of %s is left", b.Metadata.Name)
+			}
+		}
+		dirs, err := os.ReadDir(c.runtimes[node-1].Dir + "/a/pods")
+		for _, d := range dirs {
+			if !want[d.Name()] {
+				return fmt.Errorf("the directory of pod %s is left", d.Name())
+			}
+		}
+		return err
+	})
+}

@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// hosts are machines on one: network namespaces that hang on a bridge, which is where
+// the API server listens.
+type hosts struct {
+	t       testing.TB
+	bridge  string
+	network string // its first three bytes
+}
+
+// newHosts makes n of them, numbered from 1; they are removed when the test ends.
+func newHosts(t testing.TB, n int) *hosts {
+	t.Helper()
+	for _, tool := range []string{"ip", "nsenter"} {
+		if _, err := exec.LookPath(tool); err != nil || os.Getuid() != 0 {
+			testkit.Skip(t, "network namespaces", "root, ip and nsenter are needed to make them")
+		}
+	}
+	// Of the range for tests between networks (RFC 2544), a part of this process's own.
+	pid := os.Getpid()
+	h := &hosts{t: t, bridge: fmt.Sprintf("berth%d", pid), network: fmt.Sprintf("198.%d.%d", 18+pid/256%2, pid%256)}
+	t.Cleanup(func() {
+		for i := range n {
+			_ = exec.Command("ip", "netns", "delete", h.name(i+1)).Run() // with its end of the cable
+		}
+		h.ip("link", "delete", h.bridge)
+	})
+	h.ip("link", "add", h.bridge, "type", "bridge")
+	h.ip("address", "add", h.address(0)+"/24", "dev", h.bridge)
+	h.ip("link", "set", h.bridge, "up")
+	for i := 1; i <= n; i++ {
+		h.ip("netns", "add", h.name(i))
+		h.ip("link", "add", h.cable(i), "type", "veth", "peer", "name", "eth0", "netns", h.name(i))
+		h.ip("link", "set", h.cable(i), "master", h.bridge, "up")
+		h.ip("-n", h.name(i), "address", "add", h.address(i)+"/24", "dev", "eth0")
+		h.ip("-n", h.name(i), "link", "set", "eth0", "up")
+		h.ip("-n", h.name(i), "link", "set", "lo", "up")
+		h.ip("-n", h.name(i), "route", "add", "default", "via", h.address(0))
+	}
+	return h
+}
+
+func (h *hosts) ip(args ...string) {
+	h.t.Helper()
+	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		h.t.Errorf("ip %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+}
+
+func (h *hosts) name(i int) string  { return fmt.Sprintf("%s-%d", h.bridge, i) }
+func (h *hosts) cable(i int) string { return fmt.Sprintf("%sv%d", h.bridge, i) }
+
+// address is that of a host; 0 is where the others meet.
+func (h *hosts) address(i int) string { return fmt.Sprintf("%s.%d", h.network, i+1) }
+
+// cut pulls the cable of a host, join plugs it in again.
+func (h *hosts) cut(i int)  { h.ip("link", "set", h.cable(i), "down") }
+func (h *hosts) join(i int) { h.ip("link", "set", h.cable(i), "up") }
+
+// start starts a berth on a host. Only the network is the host's own: files, mounts and
+// cgroups are those of the machine.
+func (h *hosts) start(i int, on home, args ...string) *process {
+	h.t.Helper()
+	return on.startIn([]string{"nsenter", "--net=/run/netns/" + h.name(i), "--"}, args...)
+}
