@@ -11,15 +11,12 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// What a node's status tells of images at most: the kubelet's nodeStatusMaxImages, and names of one image.
-const (
-	maxListed = 50
-	maxNames  = 5
-)
+// maxNames is how many names of an image a node's status tells.
+const maxNames = 5
 
 // List is what the node's status says of its images: the largest first, each with its digests
-// and tags. The scheduler's ImageLocality reads it.
-func List(ctx context.Context, service runtime.Images) ([]corev1.ContainerImage, error) {
+// and tags; most of them at most (nodeStatusMaxImages), all when it is negative. The scheduler's ImageLocality reads it.
+func List(ctx context.Context, service runtime.Images, most int) ([]corev1.ContainerImage, error) {
 	have, err := service.ListImages(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing images: %w", err)
@@ -35,5 +32,8 @@ func List(ctx context.Context, service runtime.Images) ([]corev1.ContainerImage,
 	slices.SortStableFunc(out, func(a, b corev1.ContainerImage) int {
 		return cmp.Or(cmp.Compare(b.SizeBytes, a.SizeBytes), cmp.Compare(a.Names[0], b.Names[0]))
 	})
-	return out[:min(len(out), maxListed)], nil
+	if most >= 0 {
+		out = out[:min(len(out), most)]
+	}
+	return out, nil
 }

@@ -298,9 +298,12 @@ func TestList(t *testing.T) {
 	for i := range 60 {
 		s.PutImage(fmt.Sprintf("app:%02d", i), uint64(i/2))
 	}
-	list, err := image.List(context.Background(), s)
+	list, err := image.List(context.Background(), s, 50)
 	if err != nil || len(list) != 50 || list[0].SizeBytes != 29 || list[49].SizeBytes != 5 {
 		t.Fatalf("%d images, %v, want the 50 largest", len(list), err)
+	}
+	if all, err := image.List(context.Background(), s, -1); err != nil || len(all) != 60 {
+		t.Errorf("%d images, %v, want all", len(all), err)
 	}
 	if list[0].Names[1] != "app:58" || list[1].Names[1] != "app:59" {
 		t.Errorf("order %v, %v, want images of one size by name", list[0], list[1])

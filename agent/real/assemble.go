@@ -57,7 +57,10 @@ func (n *node) make(ctx context.Context) (err error) {
 	if err := n.makePressure(ctx); err != nil {
 		return err
 	}
-	return n.makeAgent()
+	if err := n.makeAgent(); err != nil {
+		return err
+	}
+	return n.makeCollector(ctx)
 }
 
 // asIs is the node as it is registered.
@@ -79,7 +82,7 @@ func (n *node) makeAgent() error {
 	a, err := agent.New(agent.Options{
 		Client: n.client, Nodes: []*corev1.Node{n.object}, Writers: o.Nodes.StatusWriters,
 		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, Log: o.Log, Events: n.events,
-		Pressure: func(string) agent.Pressure { return n.pressure },
+		Pressure: func(string) agent.Pressure { return n.pressure }, Images: n.imageList,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
 			fault = n.makeRunner(report)
 			return n.runner
@@ -144,6 +147,7 @@ func (n *node) server() (*serve.Server, error) {
 	return serve.New(serve.Options{
 		Listener: n.listener, Certificate: certificate, ClientCA: config.CAData, Client: n.client, Log: o.Log,
 		Nodes: []*serve.Node{{Name: o.Name, Pods: func() []*corev1.Pod { return n.agent.Pods(o.Name) }, Runtime: n.service,
+			Disk:    func(ctx context.Context) (any, error) { return n.disk.Report(ctx) },
 			Metrics: n.registry}},
 	})
 }

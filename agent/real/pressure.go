@@ -30,6 +30,7 @@ func (n *node) makePressure(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	n.nodeFs, n.imageFs = nodeFs, imageFs
 	config := o.Kubelet.Pressure
 	config.Layout, config.Options = layout, o.Pressure
 	metrics := agentpressure.NewMetrics()
@@ -38,6 +39,9 @@ func (n *node) makePressure(ctx context.Context) (err error) {
 		Node: o.Name, Host: n.host, Cgroup: o.Cgroup, Pods: pods.GroupOfPods(o.Cgroup),
 		Config: config, Reserve: reserve(o.LowDisk), Stats: n.stats,
 		NodeFs: nodeFs, ImageFs: imageFs, ContainerFs: imageFs,
+		Collect: func(ctx context.Context, containers, images bool) error {
+			return n.collector.Reclaim(ctx, containers, images)
+		},
 		Events: n.events, Log: o.Log, Metrics: metrics,
 	})
 	return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/disk"
 	"github.com/berthproject/berth/agent/image"
+	"github.com/berthproject/berth/agent/image/collect"
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/probe"
@@ -39,7 +42,12 @@ type node struct {
 	volumes  *volume.Volumes
 	stats    *stats.Pods
 	pressure *pressure.Shell
-	close    []func() // what make has opened
+	// nodeFs is the file system of the agent's directory, imageFs that of images; it may be the same one.
+	nodeFs, imageFs *stats.Disk
+	collector       *collect.Collector
+	disk            *disk.Reporter
+	listed          atomic.Pointer[[]corev1.ContainerImage]
+	close           []func() // what make has opened
 }
 
 // Run serves the node until ctx ends. Pods go on running.
@@ -84,6 +92,7 @@ func (n *node) serve(ctx context.Context, server func(context.Context) error) er
 	quiet(n.runner.Run)
 	quiet(n.prober.Run)
 	quiet(n.volumes.Run)
+	quiet(n.collector.Run)
 	part(func(ctx context.Context) error { return n.pressure.Run(ctx, n.agent) })
 	part(server)
 	part(n.agent.Run)

@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -144,4 +145,24 @@ func change[T any](ctx context.Context, limit time.Duration, call func(context.C
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return call(ctx)
+}
+
+// SandboxImage is the image that the runtime runs sandboxes of, "" when it does not tell. It is
+// not to be collected, and containerd before 2.0 does not call it pinned.
+func (c *Client) SandboxImage(ctx context.Context) (string, error) {
+	r, err := read(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
+		return c.runtime.Status(ctx, &cri.StatusRequest{Verbose: true})
+	})
+	if err != nil {
+		return "", err
+	}
+	var config struct {
+		SandboxImage string `json:"sandboxImage"`
+	}
+	if info := r.Info["config"]; info != "" {
+		if err := json.Unmarshal([]byte(info), &config); err != nil {
+			return "", fmt.Errorf("what the runtime tells of its configuration: %w", err)
+		}
+	}
+	return config.SandboxImage, nil
 }

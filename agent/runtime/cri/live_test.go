@@ -125,6 +125,9 @@ func images(ctx context.Context, t *testing.T, r *container.Runtime) {
 	if err != nil || have == nil || have.Id != id {
 		t.Fatalf("image %s: %v, %v, want id %s", name, have, err, id)
 	}
+	if name, err := r.Service.SandboxImage(ctx); err != nil || name != "berth.dev/pause:1" {
+		t.Errorf("sandbox image %q, %v, want the built-in one", name, err)
+	}
 	// The workload's image is the same: it goes with all of its names.
 	if err := r.Service.RemoveImage(ctx, &criapi.ImageSpec{Image: id}); err != nil {
 		t.Fatal(err)
