@@ -29,11 +29,11 @@ func status(p *pod) corev1.PodStatus {
 	if p.life.Failure() != nil && p.condition != nil {
 		put(&out, *p.condition, p.object.Generation, now)
 	}
-	if p.refused {
-		return out // it was never here
-	}
 	if out.StartTime == nil {
 		out.StartTime = &now
+	}
+	if p.refused {
+		return out // it was never here
 	}
 	addressed(&out, p)
 	init, containers := p.life.Statuses()

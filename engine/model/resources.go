@@ -27,6 +27,19 @@ func (r *Requests) Scalar(name string) int64 {
 	return 0
 }
 
+// Of is the amount of a resource by its name in the API; of pods nothing is said here.
+func (r *Requests) Of(name string) int64 {
+	switch name {
+	case "cpu":
+		return r.MilliCPU
+	case "memory":
+		return r.Memory
+	case "ephemeral-storage":
+		return r.Ephemeral
+	}
+	return r.Scalar(name)
+}
+
 // IsZero says that nothing is asked for.
 func (r *Requests) IsZero() bool {
 	if r.MilliCPU != 0 || r.Memory != 0 || r.Ephemeral != 0 {

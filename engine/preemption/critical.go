@@ -104,16 +104,8 @@ func without(needs []need, gone ...[]*model.Pod) (left []need) {
 }
 
 func asks(p *model.Pod, resource string) int64 {
-	r := &p.Spec.Requests
-	switch resource {
-	case "pods":
+	if resource == "pods" {
 		return 1
-	case "cpu":
-		return r.MilliCPU
-	case "memory":
-		return r.Memory
-	case "ephemeral-storage":
-		return r.Ephemeral
 	}
-	return r.Scalar(resource)
+	return p.Spec.Requests.Of(resource)
 }

@@ -7,21 +7,27 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// pressured is a node that has thrown pods out and has not said anything newer since. It
-// is placed on as if it had the taints already that its conditions are going to bring
-// (kubernetes#76325, #31778). It follows from the pods and the node alone, so that a
-// restart changes nothing.
+// pressured is a node that has thrown pods out, or has not taken them, and has not said anything
+// newer since. It is placed on as if it had the taints already that its conditions are going to bring
+// (kubernetes#76325, #31778), and as if it had no more left than it says (lack.go). It follows from
+// the pods and the node alone, so that a restart changes nothing.
 type pressured struct {
 	node string
 	seen *model.Node // as it was reported; nil while it is not known
 	ends [model.NumPressures]time.Time
 	from [model.NumPressures]time.Time // of the last pod that it threw out
+	lack []lack
 }
 
 // until is when the first of its assumptions ends.
 func (p *pressured) until() (at time.Time) {
 	for _, end := range p.ends {
 		if !end.IsZero() && (at.IsZero() || end.Before(at)) {
+			at = end
+		}
+	}
+	for i := range p.lack {
+		if end := p.lack[i].ends; at.IsZero() || end.Before(at) {
 			at = end
 		}
 	}
@@ -43,7 +49,8 @@ func (p *pressured) settle(now time.Time) bool {
 		}
 		left = left || !p.ends[k].IsZero()
 	}
-	return left
+	p.settleLacks(now)
+	return left || len(p.lack) > 0
 }
 
 // tainted is the node as it is placed on.
@@ -55,6 +62,7 @@ func (p *pressured) tainted() *model.Node {
 			n.Taints = append(n.Taints, t)
 		}
 	}
+	p.lessen(&n)
 	return &n
 }
 
@@ -83,7 +91,7 @@ func (m *Machine) dropPressure(node string) {
 	m.pressured = slices.DeleteFunc(m.pressured, func(p *pressured) bool { return p.node == node })
 }
 
-// assumePressure takes in that a node threw a pod out.
+// assumePressure takes in that a node threw a pod out, or did not take it.
 func (m *Machine) assumePressure(now time.Time, e *model.Eviction) {
 	end := e.At.Add(m.cfg.AssumedPressure)
 	if e.At.After(now) { // the node's clock is ahead, or it is no node that says so
@@ -98,12 +106,20 @@ func (m *Machine) assumePressure(now time.Time, e *model.Eviction) {
 		if id, known := m.state.NodeID(e.Node); known {
 			p.seen = m.state.Node(id).Model
 		}
+	}
+	switch {
+	case e.Lack != nil:
+		if !m.assumeLack(p, e, end) {
+			return
+		}
+	case !e.At.After(p.from[e.Pressure]):
+		return
+	default:
+		p.from[e.Pressure], p.ends[e.Pressure] = e.At, end
+	}
+	if !slices.Contains(m.pressured, p) {
 		m.pressured = append(m.pressured, p)
 	}
-	if !e.At.After(p.from[e.Pressure]) {
-		return
-	}
-	p.from[e.Pressure], p.ends[e.Pressure] = e.At, end
 	if p.seen != nil {
 		m.upsertNode(now, p.seen)
 	}

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -40,6 +41,31 @@ func TestEvictedByWhichPressure(t *testing.T) {
 	}
 	if p := (&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory. "}}); New().Pod(p).Evicted != nil {
 		t.Error("nobody knows when that was")
+	}
+}
+
+func TestWhatARejectionSaysOfTheNode(t *testing.T) {
+	at := metav1.NewTime(time.Unix(1000, 0))
+	const figures = "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 3800, capacity: 4000"
+	for name, c := range map[string]struct {
+		reason, message string
+		want            *model.Eviction
+	}{
+		"too little cpu":    {"OutOfcpu", figures, &model.Eviction{Lack: &model.Lack{Pod: "u", Resource: "cpu", Free: 200}}},
+		"without figures":   {"OutOfcpu", "Pod was rejected: no room", nil},
+		"under pressure":    {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure]. ", &model.Eviction{Pressure: model.MemoryPressure}},
+		"under several":     {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure PIDPressure]. ", &model.Eviction{Pressure: model.PIDPressure}},
+		"out of disk":       {"OutOfDisk", "Pod was rejected: not enough", &model.Eviction{Pressure: model.DiskPressure}},
+		"another reason":    {"NodeAffinity", "Pod was rejected: Predicate NodeAffinity failed", nil},
+		"it was not turned": {"OutOfcpu", figures[len("Pod was rejected: "):], nil},
+	} {
+		got := New().Eviction(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: c.reason, Message: c.message, StartTime: &at}})
+		if c.want != nil {
+			c.want.At = at.Time
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	helper "k8s.io/component-helpers/resource"
 
 	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/pressure/usage"
 )
 
 // annotationSource says where a kubelet had a pod from; what is not from the API is static.
@@ -73,4 +74,27 @@ func PressureQuantity(q resource.Quantity) pressure.Quantity {
 		out.Format = pressure.Exponent
 	}
 	return out
+}
+
+// UsageOf is what a simulated pod's annotations say that its containers use, by container; an
+// annotation that cannot be read says nothing.
+func UsageOf(pod *corev1.Pod) (out map[string]*usage.Script, err error) {
+	out = map[string]*usage.Script{}
+	for i := range pod.Spec.Containers {
+		name := pod.Spec.Containers[i].Name
+		text, given := pod.Annotations[name+"."+usage.Annotation]
+		if !given && i == 0 {
+			text, given = pod.Annotations[usage.Annotation]
+		}
+		if !given {
+			continue
+		}
+		s, bad := usage.ParsePod(text)
+		if bad != nil {
+			err = bad
+			continue
+		}
+		out[name] = &s
+	}
+	return out, err
 }
