@@ -20,6 +20,7 @@ type agents struct {
 	cut       map[string]bool // nodes that are cut off from the API
 	pods      map[types.UID]*agentPod
 	processes processes
+	strains   strains
 	heartbeats
 }
 
@@ -30,13 +31,14 @@ type agentPod struct {
 	gone    bool
 	writing bool
 	dirty   bool
+	strained
 }
 
 // retryDelay is how long a failed write waits.
 const retryDelay = 500 * time.Millisecond
 
 func newAgents(w *World) *agents {
-	a := &agents{w: w, down: map[string]bool{}, cut: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}}}
+	a := &agents{w: w, down: map[string]bool{}, cut: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}, began: map[process]time.Time{}}, strains: strains{w: w, nodes: map[string]*strain{}}}
 	a.processes.report = func(uid types.UID, e podlife.Event) {
 		if p := a.pods[uid]; p != nil {
 			a.step(p, e)
@@ -88,6 +90,7 @@ func newAgents(w *World) *agents {
 func (w *World) KillAgent(node string) {
 	a := w.agents
 	a.down[node] = true
+	a.strains.drop(node)
 	if _, dead := a.died[node]; !dead {
 		a.died[node] = w.now
 	}
@@ -132,7 +135,7 @@ func (a *agents) changed(object *corev1.Pod, gone bool) {
 		return
 	}
 	if p == nil {
-		if by := a.rejected(object); by != "" {
+		if by := a.rejected(object); by != nil {
 			a.reject(object, by)
 			return
 		}
@@ -148,6 +151,7 @@ func (a *agents) changed(object *corev1.Pod, gone bool) {
 		events = append(events, podlife.Delete{Grace: grace})
 	}
 	a.step(p, events...)
+	a.strains.take(p)
 }
 
 // older says that a was written before b.
@@ -177,19 +181,8 @@ func (a *agents) step(p *agentPod, events ...podlife.Event) {
 		return
 	}
 	effects, wake := p.life.Step(a.w.now, events...)
-	for _, e := range effects {
-		switch e := e.(type) {
-		case podlife.Start:
-			a.processes.start(p.object, e.Container)
-		case podlife.PreStop:
-			a.processes.preStop(p.object, e.Container)
-		case podlife.Stop:
-			a.processes.stop(p.object, e.Container)
-		case podlife.Kill:
-			a.processes.end(p.object, e.Container, codeKill)
-		case podlife.Gone:
-			p.gone = true
-		}
+	for started := a.carryOut(p, effects); len(started) > 0; started = a.carryOut(p, effects) {
+		effects, wake = p.life.Step(a.w.now, started...)
 	}
 	p.alarm++
 	if alarm := p.alarm; !wake.IsZero() {
@@ -200,6 +193,27 @@ func (a *agents) step(p *agentPod, events ...podlife.Event) {
 		})
 	}
 	a.write(p)
+}
+
+// carryOut does what a pod's life asks for, and returns which containers run at once.
+func (a *agents) carryOut(p *agentPod, effects []podlife.Effect) (started []podlife.Event) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case podlife.Start:
+			if a.processes.start(p.object, e.Container) {
+				started = append(started, podlife.Started{Container: e.Container})
+			}
+		case podlife.PreStop:
+			a.processes.preStop(p.object, e.Container)
+		case podlife.Stop:
+			a.processes.stop(p.object, e.Container)
+		case podlife.Kill:
+			a.processes.end(p.object, e.Container, codeKill)
+		case podlife.Gone:
+			p.gone = true
+		}
+	}
+	return started
 }
 
 // write reports the pod's status, and then its end, a latency later.
@@ -246,6 +260,7 @@ func (a *agents) written(p *agentPod, status corev1.PodStatus, news bool) {
 		})
 		if err == nil {
 			a.told(p.object, &status)
+			a.displaced(p, &status)
 			if o := a.w.api.Pod(key); o != nil && o.UID == p.object.UID {
 				p.object = o
 			}

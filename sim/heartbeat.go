@@ -59,7 +59,7 @@ func (h *heartbeats) says(node string, kind corev1.NodeConditionType) corev1.Con
 }
 
 // kinds are the conditions that there is something to say of.
-var kinds = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable}
+var kinds = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable, outOfDisk}
 
 // behind says whether a node's status is not what its agent says.
 func (h *heartbeats) behind(n *corev1.Node) bool {

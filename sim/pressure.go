@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// pressure is the condition by which a node does not take pods; empty: it does.
-func pressure(n *corev1.Node) corev1.NodeConditionType {
+// pressed is the condition by which a node does not take pods; empty: it does.
+func pressed(n *corev1.Node) corev1.NodeConditionType {
 	for _, kind := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
 		if statusOfNode(n, kind) == corev1.ConditionTrue {
 			return kind
@@ -21,36 +21,43 @@ func pressure(n *corev1.Node) corev1.NodeConditionType {
 	return ""
 }
 
-// rejected says by which condition a node's agent does not take a pod: a pod that asks for
-// memory is taken in spite of memory pressure.
-func (a *agents) rejected(p *corev1.Pod) corev1.NodeConditionType {
+// rejection is why a node does not take a pod.
+type rejection struct{ reason, message, has string }
+
+// rejected says why a node's agent does not take a pod; nil: it does. One whose pods'
+// usage is scripted asks its machine, others go by the conditions that they report: there a
+// pod that asks for memory is taken in spite of memory pressure.
+func (a *agents) rejected(p *corev1.Pod) *rejection {
 	o, _ := a.w.api.Get(store.Nodes, p.Spec.NodeName)
 	n, ok := o.(*corev1.Node)
 	if !ok || p.Status.Phase != corev1.PodPending || p.Status.StartTime != nil {
-		return ""
+		return nil
 	}
-	kind := pressure(n)
-	if kind == corev1.NodeMemoryPressure && len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0 {
-		return ""
+	if s := a.strains.nodes[n.Name]; s != nil {
+		return s.rejected(p)
 	}
-	return kind
+	kind := pressed(n)
+	if kind == "" || kind == corev1.NodeMemoryPressure && len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0 {
+		return nil
+	}
+	return &rejection{"Evicted", fmt.Sprintf("The node had condition: [%s]. ", kind), string(kind)}
 }
 
 // reject fails a pod that was put onto a node that does not take it, as a kubelet does.
-func (a *agents) reject(p *corev1.Pod, by corev1.NodeConditionType) {
+func (a *agents) reject(p *corev1.Pod, by *rejection) {
 	key := keyOf(p)
 	a.w.after(a.w.o.Latency, func() {
 		err := a.w.api.ChangePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
 			if finished(o) {
 				return store.ErrNothing
 			}
-			o.Status.Phase, o.Status.Reason = corev1.PodFailed, "Evicted"
-			o.Status.Message = fmt.Sprintf("Pod was rejected: The node had condition: [%s]. ", by)
+			o.Status.Phase, o.Status.Reason = corev1.PodFailed, by.reason
+			o.Status.Message = "Pod was rejected: " + by.message
 			return nil
 		})
 		if err == nil {
 			a.w.counts.Rejected++
-			a.w.tell("agent", "reject", key, fmt.Sprintf("%s is rejected by %s, which has %s", key, p.Spec.NodeName, by))
+			a.w.tell("agent", "reject", key, fmt.Sprintf("%s is rejected by %s, which has %s", key, p.Spec.NodeName, by.has))
 		}
 	})
 }

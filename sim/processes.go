@@ -34,6 +34,7 @@ type processes struct {
 	running map[process]int   // which start this is
 	ended   map[process]int32 // the code of the last one that has
 	known   map[types.UID]bool
+	began   map[process]time.Time // of those that run
 	starts  int
 }
 
@@ -42,10 +43,15 @@ type process struct {
 	container string
 }
 
-func (r *processes) start(pod *corev1.Pod, container string) {
-	takes, _ := seconds(pod, StartSeconds)
-	r.w.after(max(takes, 0), func() { r.report(pod.UID, podlife.Started{Container: container}) })
+// start starts a container, and says whether it runs at once; else it reports when it does.
+func (r *processes) start(pod *corev1.Pod, container string) (atOnce bool) {
 	r.run(pod, container)
+	takes, _ := seconds(pod, StartSeconds)
+	if takes <= 0 {
+		return true
+	}
+	r.w.after(takes, func() { r.report(pod.UID, podlife.Started{Container: container}) })
+	return false
 }
 
 // run has a container run from now on, as its pod's annotations say.
@@ -54,6 +60,7 @@ func (r *processes) run(pod *corev1.Pod, container string) {
 	r.starts++
 	run := r.starts
 	r.running[id] = run
+	r.began[id] = r.w.now
 	r.known[pod.UID] = true
 	runs, ends := seconds(pod, RunSeconds)
 	code, err := strconv.ParseInt(or(pod.Annotations[ExitCode], "0"), 10, 32)
@@ -113,6 +120,7 @@ func (r *processes) later(id process, run int, d time.Duration, code int32) {
 			return
 		}
 		delete(r.running, id)
+		delete(r.began, id)
 		r.ended[id] = code
 		r.report(id.pod, podlife.Exited{Container: id.container, Code: code})
 	})
@@ -122,6 +130,7 @@ func (r *processes) later(id process, run int, d time.Duration, code int32) {
 func (r *processes) forget(pod *corev1.Pod) {
 	drop := func(container string) {
 		delete(r.running, process{pod.UID, container})
+		delete(r.began, process{pod.UID, container})
 		delete(r.ended, process{pod.UID, container})
 	}
 	for i := range pod.Spec.InitContainers {

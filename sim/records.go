@@ -189,7 +189,7 @@ func over(c displace.Cause, since time.Time, n *corev1.Node) bool {
 	case displace.Taint:
 		return !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute })
 	case displace.Pressure:
-		return pressure(n) == "" && slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return pressed(n) == "" && slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Type != corev1.NodeReady && c.LastHeartbeatTime.After(since)
 		})
 	}

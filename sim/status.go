@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/pressure"
 )
 
 // statusOf is what an agent reports of a pod, and whether that is news.
@@ -27,6 +28,13 @@ func statusOf(w *World, p *agentPod) (corev1.PodStatus, bool) {
 	init, containers := p.life.Statuses()
 	out.InitContainerStatuses, out.ContainerStatuses = containerStatuses(init), containerStatuses(containers)
 	out.Conditions = []corev1.PodCondition{ready}
+	if f := p.life.Failure(); f != nil {
+		out.Reason, out.Message = f.Reason, f.Message
+		if p.evicted != nil && p.evicted.Condition {
+			out.Conditions = append(out.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+				Reason: pressure.ReasonDisruption, Message: f.Message, LastTransitionTime: now})
+		}
+	}
 	i := slices.IndexFunc(was.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
 	news := out.Phase != was.Phase || was.StartTime == nil || i < 0 || was.Conditions[i].Status != ready.Status ||
 		!slices.EqualFunc(out.InitContainerStatuses, was.InitContainerStatuses, sameRun) ||

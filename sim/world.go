@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/pressure"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/taints"
 	"github.com/berthproject/berth/internal/intake"
@@ -35,6 +36,10 @@ type Options struct {
 	Taints     taints.Options
 	NodeHealth nodehealth.Options
 	GC         podgc.Options
+	// Pressure is what nodes go by of which something is scripted to be used, Reserve what
+	// their disks keep free.
+	Pressure pressure.Config
+	Reserve  pressure.ReserveConfig
 	// Holds is how long Avoid Holds last; First 0: there are none. NoPause has workloads replace
 	// pods that die on the spot at once, as upstream's ReplicaSets do.
 	Holds   displace.Backoff

@@ -49,6 +49,9 @@ type point struct {
 	amount int64
 }
 
+// Empty says that nothing is used.
+func (s *Script) Empty() bool { return len(s.lines) == 0 }
+
 // ParsePod reads a pod's annotation.
 func ParsePod(text string) (Script, error) { return parse(text, podKeys, true) }
 
