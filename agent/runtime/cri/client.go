@@ -125,9 +125,22 @@ func (c *Client) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
 func read[T any](ctx context.Context, c *Client, call func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
+	return again(ctx, c, call, func(err error) bool { return status.Code(err) == codes.Unavailable || unheard(err) })
+}
+
+// change makes a call that changes something within limit: once, but for answers that say that
+// the runtime has not heard it.
+func change[T any](ctx context.Context, c *Client, limit time.Duration, call func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return again(ctx, c, call, unheard)
+}
+
+// again makes a call until it fails in no way that passes, or ctx ends.
+func again[T any](ctx context.Context, c *Client, call func(context.Context) (T, error), passes func(error) bool) (T, error) {
 	for {
 		r, err := call(ctx)
-		if status.Code(err) != codes.Unavailable {
+		if err == nil || !passes(err) {
 			return r, err
 		}
 		select {
@@ -140,11 +153,11 @@ func read[T any](ctx context.Context, c *Client, call func(context.Context) (T, 
 	}
 }
 
-// change makes a call that changes something, once, within limit.
-func change[T any](ctx context.Context, limit time.Duration, call func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return call(ctx)
+// unheard says that nothing has come of the call: there was no connection to send it
+// over, or a containerd that has just started had not yet read what it is to know.
+func unheard(err error) bool {
+	return strings.Contains(err.Error(), "server is not initialized yet") ||
+		status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "rror while dialing")
 }
 
 // SandboxImage is the image that the runtime runs sandboxes of, "" when it does not tell. It is

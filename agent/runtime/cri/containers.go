@@ -9,7 +9,7 @@ import (
 
 // CreateContainer makes a container in a sandbox.
 func (c *Client) CreateContainer(ctx context.Context, sandbox string, config *cri.ContainerConfig, of *cri.PodSandboxConfig) (string, error) {
-	r, err := change(ctx, requestLimit, func(ctx context.Context) (*cri.CreateContainerResponse, error) {
+	r, err := change(ctx, c, requestLimit, func(ctx context.Context) (*cri.CreateContainerResponse, error) {
 		return c.runtime.CreateContainer(ctx, &cri.CreateContainerRequest{PodSandboxId: sandbox, Config: config, SandboxConfig: of})
 	})
 	return r.GetContainerId(), err
@@ -17,7 +17,7 @@ func (c *Client) CreateContainer(ctx context.Context, sandbox string, config *cr
 
 // StartContainer starts a container that was made.
 func (c *Client) StartContainer(ctx context.Context, id string) error {
-	_, err := change(ctx, requestLimit, func(ctx context.Context) (*cri.StartContainerResponse, error) {
+	_, err := change(ctx, c, requestLimit, func(ctx context.Context) (*cri.StartContainerResponse, error) {
 		return c.runtime.StartContainer(ctx, &cri.StartContainerRequest{ContainerId: id})
 	})
 	return err
@@ -28,7 +28,7 @@ func (c *Client) StartContainer(ctx context.Context, id string) error {
 // ended is no error.
 func (c *Client) StopContainer(ctx context.Context, id string, grace time.Duration) error {
 	seconds := int64((max(grace, 0) + time.Second - 1) / time.Second)
-	_, err := change(ctx, requestLimit+time.Duration(seconds)*time.Second, func(ctx context.Context) (*cri.StopContainerResponse, error) {
+	_, err := change(ctx, c, requestLimit+time.Duration(seconds)*time.Second, func(ctx context.Context) (*cri.StopContainerResponse, error) {
 		return c.runtime.StopContainer(ctx, &cri.StopContainerRequest{ContainerId: id, Timeout: seconds})
 	})
 	return err
@@ -36,7 +36,7 @@ func (c *Client) StopContainer(ctx context.Context, id string, grace time.Durati
 
 // RemoveContainer removes a container, killing it if it runs. One that is gone is no error.
 func (c *Client) RemoveContainer(ctx context.Context, id string) error {
-	_, err := change(ctx, requestLimit, func(ctx context.Context) (*cri.RemoveContainerResponse, error) {
+	_, err := change(ctx, c, requestLimit, func(ctx context.Context) (*cri.RemoveContainerResponse, error) {
 		return c.runtime.RemoveContainer(ctx, &cri.RemoveContainerRequest{ContainerId: id})
 	})
 	return err
@@ -77,7 +77,7 @@ func (c *Client) ExecSync(ctx context.Context, id string, command []string, time
 		return call(ctx)
 	}
 	// The runtime has the first word about its own limit.
-	return change(ctx, requestLimit+time.Duration(seconds)*time.Second, call)
+	return change(ctx, c, requestLimit+time.Duration(seconds)*time.Second, call)
 }
 
 // Exec is the URL of a stream that runs a command in the container.
@@ -94,7 +94,7 @@ func (c *Client) Attach(ctx context.Context, request *cri.AttachRequest) (string
 
 // ReopenContainerLog makes the container write to a new file under its log path.
 func (c *Client) ReopenContainerLog(ctx context.Context, id string) error {
-	_, err := change(ctx, requestLimit, func(ctx context.Context) (*cri.ReopenContainerLogResponse, error) {
+	_, err := change(ctx, c, requestLimit, func(ctx context.Context) (*cri.ReopenContainerLogResponse, error) {
 		return c.runtime.ReopenContainerLog(ctx, &cri.ReopenContainerLogRequest{ContainerId: id})
 	})
 	return err

@@ -40,7 +40,15 @@ type stub struct {
 	criapi.UnimplementedRuntimeServiceServer
 	criapi.UnimplementedImageServiceServer
 	events []*criapi.ContainerEventResponse // nil: it has none
-	broken int                              // how many calls still fail as if it were starting
+	broken int                              // how many calls still fail as if it were away
+	stops  []error                          // answers to StopPodSandbox, in turn
+	asked  int                              // how often that was called
+}
+
+func (s *stub) StopPodSandbox(context.Context, *criapi.StopPodSandboxRequest) (*criapi.StopPodSandboxResponse, error) {
+	err := s.stops[s.asked]
+	s.asked++
+	return &criapi.StopPodSandboxResponse{}, err
 }
 
 func (s *stub) Version(context.Context, *criapi.VersionRequest) (*criapi.VersionResponse, error) {
@@ -120,5 +128,25 @@ func TestEventsOfOtherRuntimes(t *testing.T) {
 	err := c.Events(ctx, func(e runtime.ContainerEvent) { got = append(got, e); cancel() })
 	if err == nil || len(got) != 1 || got[0] != (runtime.ContainerEvent{Container: "a"}) {
 		t.Errorf("got %v, %v, want the end of a", got, err)
+	}
+}
+
+// What changes something is asked for again only if it was certainly not heard.
+func TestChangesAreMadeOnce(t *testing.T) {
+	starting := status.Error(codes.Unknown, "server is not initialized yet")
+	for name, tc := range map[string]struct {
+		answers []error
+		asked   int
+		code    codes.Code
+	}{
+		"while it starts":      {answers: []error{starting, starting, nil}, asked: 3},
+		"when it went away":    {answers: []error{status.Error(codes.Unavailable, "error reading from server: EOF")}, asked: 1, code: codes.Unavailable},
+		"when it is not there": {answers: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, asked: 2},
+		"when it fails":        {answers: []error{status.Error(codes.Unknown, "network is gone")}, asked: 1, code: codes.Unknown},
+	} {
+		s := &stub{stops: tc.answers}
+		if err := serveStub(t, s).StopPodSandbox(context.Background(), "x"); status.Code(err) != tc.code || s.asked != tc.asked {
+			t.Errorf("%s: %v after %d calls, want %v after %d", name, err, s.asked, tc.code, tc.asked)
+		}
 	}
 }

@@ -8,7 +8,9 @@ import (
 
 // PullImage brings an image and answers with its id. It may take as long as ctx lasts.
 func (c *Client) PullImage(ctx context.Context, image *cri.ImageSpec, auth *cri.AuthConfig, sandbox *cri.PodSandboxConfig) (string, error) {
-	r, err := c.images.PullImage(ctx, &cri.PullImageRequest{Image: image, Auth: auth, SandboxConfig: sandbox})
+	r, err := again(ctx, c, func(ctx context.Context) (*cri.PullImageResponse, error) {
+		return c.images.PullImage(ctx, &cri.PullImageRequest{Image: image, Auth: auth, SandboxConfig: sandbox})
+	}, unheard)
 	return r.GetImageRef(), err
 }
 
@@ -30,7 +32,7 @@ func (c *Client) ListImages(ctx context.Context) ([]*cri.Image, error) {
 
 // RemoveImage removes an image with all of its tags. One that is gone is no error.
 func (c *Client) RemoveImage(ctx context.Context, image *cri.ImageSpec) error {
-	_, err := change(ctx, requestLimit, func(ctx context.Context) (*cri.RemoveImageResponse, error) {
+	_, err := change(ctx, c, requestLimit, func(ctx context.Context) (*cri.RemoveImageResponse, error) {
 		return c.images.RemoveImage(ctx, &cri.RemoveImageRequest{Image: image})
 	})
 	return err

@@ -8,7 +8,7 @@ import (
 
 // RunPodSandbox makes and starts a sandbox; handler "" is the runtime's default.
 func (c *Client) RunPodSandbox(ctx context.Context, config *cri.PodSandboxConfig, handler string) (string, error) {
-	r, err := change(ctx, sandboxLimit, func(ctx context.Context) (*cri.RunPodSandboxResponse, error) {
+	r, err := change(ctx, c, sandboxLimit, func(ctx context.Context) (*cri.RunPodSandboxResponse, error) {
 		return c.runtime.RunPodSandbox(ctx, &cri.RunPodSandboxRequest{Config: config, RuntimeHandler: handler})
 	})
 	return r.GetPodSandboxId(), err
@@ -16,7 +16,7 @@ func (c *Client) RunPodSandbox(ctx context.Context, config *cri.PodSandboxConfig
 
 // StopPodSandbox ends all that runs in the sandbox and gives its address back.
 func (c *Client) StopPodSandbox(ctx context.Context, id string) error {
-	_, err := change(ctx, sandboxLimit, func(ctx context.Context) (*cri.StopPodSandboxResponse, error) {
+	_, err := change(ctx, c, sandboxLimit, func(ctx context.Context) (*cri.StopPodSandboxResponse, error) {
 		return c.runtime.StopPodSandbox(ctx, &cri.StopPodSandboxRequest{PodSandboxId: id})
 	})
 	return err
@@ -24,7 +24,7 @@ func (c *Client) StopPodSandbox(ctx context.Context, id string) error {
 
 // RemovePodSandbox removes the sandbox with its containers. One that is gone is no error.
 func (c *Client) RemovePodSandbox(ctx context.Context, id string) error {
-	_, err := change(ctx, requestLimit, func(ctx context.Context) (*cri.RemovePodSandboxResponse, error) {
+	_, err := change(ctx, c, requestLimit, func(ctx context.Context) (*cri.RemovePodSandboxResponse, error) {
 		return c.runtime.RemovePodSandbox(ctx, &cri.RemovePodSandboxRequest{PodSandboxId: id})
 	})
 	return err
