@@ -63,6 +63,9 @@ func (n *node) make(ctx context.Context) (err error) {
 	return n.makeCollector(ctx)
 }
 
+// bound are all pods of the node.
+func (n *node) bound() []*corev1.Pod { return n.agent.Bound(n.opts.Name) }
+
 // asIs is the node as it is registered.
 func (n *node) asIs() *corev1.Node { return n.object }
 
@@ -78,11 +81,15 @@ func (n *node) dial(ctx context.Context) (err error) {
 // makeAgent makes the agent's loop around the runner of pods.
 func (n *node) makeAgent() error {
 	o := &n.opts
+	metrics := agent.NewMetrics()
+	n.registry.MustRegister(metrics)
 	var fault error
 	a, err := agent.New(agent.Options{
 		Client: n.client, Nodes: []*corev1.Node{n.object}, Writers: o.Nodes.StatusWriters,
-		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, Log: o.Log, Events: n.events,
-		Pressure: func(string) agent.Pressure { return n.pressure }, Images: n.imageList,
+		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, StatusInterval: o.Kubelet.NodeStatusReport,
+		Pressure: func(string) agent.Pressure { return n.pressure }, Ready: n.health.ready, Images: n.imageList,
+		Sysctls: o.Kubelet.AllowedUnsafeSysctls, MaxRestartDelay: o.Kubelet.MaxRestartDelay, Shutdown: shutdownClasses(o.Kubelet.Shutdown),
+		Log: o.Log, Events: n.events, Metrics: metrics,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
 			fault = n.makeRunner(report)
 			return n.runner
@@ -100,7 +107,7 @@ func (n *node) makeRunner(report func(runtime.Report)) (err error) {
 	o, k := &n.opts, &n.opts.Kubelet
 	pulls := image.NewMetrics()
 	n.registry.MustRegister(pulls)
-	n.images = image.New(image.Options{Service: n.service, Event: n.event, Metrics: pulls, Parallel: parallel(k.SerializeImagePulls, k.MaxParallelImagePulls),
+	n.images = image.New(image.Options{Service: n.service, Event: n.event, Metrics: pulls, Parallel: parallel(k),
 		Secret: func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 			return n.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 		}})
@@ -116,21 +123,10 @@ func (n *node) makeRunner(report func(runtime.Report)) (err error) {
 		Root: o.Root, Logs: o.Logs, Cgroups: n.host, CgroupRoot: o.Cgroup,
 		Images: n.images, Volumes: n.volumes, Prober: n.prober, Event: n.event, Log: o.Log,
 		DNS:       pods.DNS{Servers: k.ClusterDNS, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf},
-		PidsLimit: max(k.PodPidsLimit, 0), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota, UnsafeSysctls: k.AllowedUnsafeSysctls,
+		PidsLimit: pidsLimit(k), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota, UnsafeSysctls: k.AllowedUnsafeSysctls,
 		LogSize: k.Logs.MaxSize, LogFiles: int(k.Logs.MaxFiles),
 	}, report)
 	return err
-}
-
-// parallel is how many images are pulled at once, below 0 for any number.
-func parallel(one bool, most int32) int {
-	switch {
-	case one:
-		return 1
-	case most > 0:
-		return int(most)
-	}
-	return -1
 }
 
 // server answers about the node.

@@ -38,7 +38,7 @@ func (n *node) makeCollector(ctx context.Context) (err error) {
 		Finished:     n.finished,
 		VolumeImages: func() []string { return collect.VolumeImages(n.agent.Pods(o.Name)) },
 		Event: func(eventType, reason, message string) {
-			n.events.Event(&corev1.ObjectReference{Kind: "Node", Name: o.Name, UID: types.UID(o.Name)}, eventType, reason, message)
+			n.events.Event(n.reference(), eventType, reason, message)
 		},
 		Log: o.Log, Metrics: metrics,
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -27,6 +28,11 @@ func (n *node) event(pod *corev1.Pod, container, eventType, reason, message stri
 	ref := &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 		ResourceVersion: pod.ResourceVersion, FieldPath: fieldOf(pod, container)}
 	n.events.Event(ref, eventType, reason, message)
+}
+
+// reference is the node as events are about it: the kubelet gives its name for its uid.
+func (n *node) reference() *corev1.ObjectReference {
+	return &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: n.opts.Name, UID: types.UID(n.opts.Name)}
 }
 
 // fieldOf is where a container stands in its pod, as events say it.

@@ -32,6 +32,7 @@ func (o *Options) describe(ctx context.Context, host *cgroup.Host, service runti
 	if n.Status.Capacity, err = o.capacity(host); err != nil {
 		return nil, err
 	}
+	n.Status.Allocatable = allocatable(&o.Kubelet, n.Status.Capacity)
 	address := o.Address
 	if address == "" {
 		address = machineAddress()
@@ -70,6 +71,7 @@ func (o *Options) capacity(host *cgroup.Host) (corev1.ResourceList, error) {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:              *resource.NewQuantity(int64(goruntime.NumCPU()), resource.DecimalSI),
 		corev1.ResourceMemory:           *resource.NewQuantity(memory, resource.BinarySI),
+		corev1.ResourcePods:             *resource.NewQuantity(maxPods(&o.Kubelet), resource.DecimalSI),
 		corev1.ResourceEphemeralStorage: *resource.NewQuantity(int64(fs.Blocks)*fs.Frsize, resource.BinarySI),
 	}, nil
 }

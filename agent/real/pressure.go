@@ -4,21 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"golang.org/x/sys/unix"
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/pods"
 	agentpressure "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/engine/pressure"
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // makePressure makes the watch over what the node runs short of.
 func (n *node) makePressure(ctx context.Context) (err error) {
 	o := &n.opts
 	// Figures are read, and alarms set, in the cgroup of all pods: it is there before the first pod.
-	if err := n.host.Make(pods.GroupOfPods(o.Cgroup), cgroup.Limits{}); err != nil {
+	if err := n.host.Make(pods.GroupOfPods(o.Cgroup), podsLimits(&o.Kubelet, n.object.Status.Capacity)); err != nil {
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	n.stats = stats.NewPods(stats.Options{Host: n.host, Volumes: n.volumes, Containers: n.service,
@@ -26,19 +24,17 @@ func (n *node) makePressure(ctx context.Context) (err error) {
 		Logs:   func(p *corev1.Pod) string { return pods.LogDir(o.Logs, p) },
 	})
 	n.close = append(n.close, n.stats.Close)
-	nodeFs, imageFs, layout, err := n.disks(ctx)
-	if err != nil {
+	config := o.Kubelet.Pressure
+	if config.Layout, err = n.findDisks(ctx); err != nil {
 		return err
 	}
-	n.nodeFs, n.imageFs = nodeFs, imageFs
-	config := o.Kubelet.Pressure
-	config.Layout, config.Options = layout, o.Pressure
+	config.Options = o.Pressure
 	metrics := agentpressure.NewMetrics()
 	n.registry.MustRegister(metrics)
 	n.pressure, err = agentpressure.New(agentpressure.Options{
 		Node: o.Name, Host: n.host, Cgroup: o.Cgroup, Pods: pods.GroupOfPods(o.Cgroup),
 		Config: config, Reserve: reserve(o.LowDisk), Stats: n.stats,
-		NodeFs: nodeFs, ImageFs: imageFs, ContainerFs: imageFs,
+		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.imageFs,
 		Collect: func(ctx context.Context, containers, images bool) error {
 			return n.collector.Reclaim(ctx, containers, images)
 		},
@@ -47,26 +43,32 @@ func (n *node) makePressure(ctx context.Context) (err error) {
 	return err
 }
 
-// disks are the file systems of the agent's directory and of the images.
-func (n *node) disks(ctx context.Context) (nodeFs, imageFs *stats.Disk, layout pressure.Layout, err error) {
+// findDisks finds the file systems of the agent's directory and of the images.
+func (n *node) findDisks(ctx context.Context) (layout pressure.Layout, err error) {
 	info, err := n.service.ImageFsInfo(ctx)
 	if err != nil {
-		return nil, nil, layout, fmt.Errorf("node %s: where its images are: %w", n.opts.Name, err)
+		return layout, fmt.Errorf("node %s: where its images are: %w", n.opts.Name, err)
 	}
-	nodeFs = stats.NewDisk(n.opts.Root)
-	imageFs = nodeFs
+	n.nodeFs = stats.NewDisk(n.opts.Root)
+	n.imageFs = n.nodeFs
 	for _, f := range info.GetImageFilesystems() {
 		if dir := f.GetFsId().GetMountpoint(); dir != "" {
-			imageFs = stats.NewDisk(dir)
-			apart, err := different(n.opts.Root, dir)
-			if err != nil {
-				return nil, nil, layout, fmt.Errorf("node %s: %w", n.opts.Name, err)
+			if layout.DedicatedImageFs, err = different(n.opts.Root, dir); err != nil {
+				return layout, fmt.Errorf("node %s: %w", n.opts.Name, err)
 			}
-			layout.DedicatedImageFs = apart
+			n.imageFs = stats.NewDisk(dir)
 			break
 		}
 	}
-	return nodeFs, imageFs, layout, nil
+	return layout, nil
+}
+
+// summary tells what node and pods use.
+func (n *node) summary() *stats.Summarizer {
+	o := &n.opts
+	return &stats.Summarizer{Node: o.Name, Host: n.host, Cgroup: o.Cgroup, PodsCgroup: pods.GroupOfPods(o.Cgroup),
+		List: func() []*corev1.Pod { return n.agent.Pods(o.Name) }, Pods: n.stats,
+		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.imageFs, Started: n.started}
 }
 
 // different says whether two directories are on different file systems.

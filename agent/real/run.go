@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,8 @@ type node struct {
 	volumes  *volume.Volumes
 	stats    *stats.Pods
 	pressure *pressure.Shell
+	health   health
+	started  time.Time
 	// nodeFs is the file system of the agent's directory, imageFs that of images; it may be the same one.
 	nodeFs, imageFs *stats.Disk
 	collector       *collect.Collector
@@ -55,7 +58,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := o.complete(); err != nil {
 		return err
 	}
-	n := &node{opts: o, registry: prometheus.NewRegistry()}
+	n := &node{opts: o, registry: prometheus.NewRegistry(), started: time.Now()}
 	defer func() {
 		for i := len(n.close) - 1; i >= 0; i-- {
 			n.close[i]()
@@ -93,6 +96,9 @@ func (n *node) serve(ctx context.Context, server func(context.Context) error) er
 	quiet(n.prober.Run)
 	quiet(n.volumes.Run)
 	quiet(n.collector.Run)
+	quiet(func(ctx context.Context) {
+		n.health.watch(ctx, n.service.Status, func() { n.agent.Report(n.opts.Name) })
+	})
 	part(func(ctx context.Context) error { return n.pressure.Run(ctx, n.agent) })
 	part(server)
 	part(n.agent.Run)

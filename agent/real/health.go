@@ -1,0 +1,73 @@
+package real
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	// askEvery is how often the runtime is asked how it is, askWithin for how long.
+	askEvery  = 5 * time.Second
+	askWithin = 10 * time.Second
+)
+
+// health is how the container runtime was when it was asked last.
+type health struct {
+	mu  sync.Mutex
+	err error
+}
+
+// ready says why the node cannot run pods.
+func (h *health) ready(string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// watch asks the runtime until ctx ends; what has changed is reported.
+func (h *health) watch(ctx context.Context, ask func(context.Context) (*criapi.RuntimeStatus, error), changed func()) {
+	for tick := time.NewTicker(askEvery); ; {
+		if h.look(ctx, ask) {
+			changed()
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// look asks once, and says whether the answer is another one.
+func (h *health) look(ctx context.Context, ask func(context.Context) (*criapi.RuntimeStatus, error)) bool {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	s, err := ask(ctx)
+	if err != nil {
+		err = fmt.Errorf("container runtime is down: %w", err)
+	} else {
+		err = unready(s)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	same := fmt.Sprint(h.err) == fmt.Sprint(err)
+	h.err = err
+	return !same
+}
+
+// unready words the conditions that keep pods from being run.
+func unready(s *criapi.RuntimeStatus) error {
+	var errs []error
+	for _, c := range s.GetConditions() {
+		if (c.Type == criapi.RuntimeReady || c.Type == criapi.NetworkReady) && !c.Status {
+			errs = append(errs, fmt.Errorf("container runtime %s=false: %s: %s", c.Type, c.Reason, c.Message))
+		}
+	}
+	return errors.Join(errs...)
+}
