@@ -36,7 +36,7 @@ type Scheduler struct {
 	ViewMemoryMiB      int    `json:"viewMemoryMiB" doc:"Memory that the views of pod shapes may take together, up to 65536; the one unused longest goes first. 0: 64, or 6 KiB a node where that is more."`
 	AuditEverySeconds  int    `json:"auditEverySeconds" doc:"How often one waiting pod, in turn, is checked to have no node still; 0: never. A hit is a fault of Berth's, told by a metric and an event."`
 
-	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long a node that has just thrown a pod out for want of memory, disk or pids gets no pods that do not tolerate it, unless its condition says something newer; 0: until its taint is there, as with kube-scheduler, it gets more of them."`
+	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long a node that has just thrown a pod out for want of memory, disk or pids gets no pods that do not tolerate it, unless its condition says something newer, and how long one that has just not taken a pod is believed that it has no more left than it said; 0: until its taint is there, as with kube-scheduler, it gets more of them."`
 
 	Preemption Preemption `json:"preemption" doc:"How pods make room for themselves."`
 }
