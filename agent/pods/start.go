@@ -114,11 +114,12 @@ func (p *pod) create(c *run, b *box, config *cri.ContainerConfig) error {
 		c.unsure = true
 		return &Wait{Reason: "CreateContainerError", Message: message(err)}
 	}
+	info := &runtime.ContainerInfo{Name: c.name, ID: r.containerID(id), Image: config.Image.GetImage()}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	c.id = id
-	c.info = &runtime.ContainerInfo{Name: c.name, ID: r.containerID(id), Image: config.Image.GetImage()}
-	r.event(p.object, c.name, corev1.EventTypeNormal, "Created", "Container created")
+	c.id, c.info = id, info
+	pod := p.object
+	p.mu.Unlock()
+	r.event(pod, c.name, corev1.EventTypeNormal, "Created", "Container created")
 	return nil
 }
 
@@ -131,6 +132,18 @@ func (p *pod) launch(c *run) error {
 	r.track(c)
 	err := r.opts.Service.StartContainer(r.ctx, c.id)
 	status, unseen := r.opts.Service.ContainerStatus(r.ctx, c.id)
+	told := p.launched(c, err, status, unseen)
+	if told == nil {
+		r.event(p.seen(), c.name, corev1.EventTypeNormal, "Started", "Container started")
+	} else if r.ctx.Err() == nil {
+		r.event(p.seen(), c.name, corev1.EventTypeWarning, "Failed", "Error: "+message(told))
+	}
+	return told
+}
+
+// launched takes in what came of starting a container: err, and its status unless that is unseen.
+func (p *pod) launched(c *run, err error, status *cri.ContainerStatus, unseen error) error {
+	r := p.runner
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if unseen == nil {
@@ -143,14 +156,12 @@ func (p *pod) launch(c *run) error {
 	case c.state == ended:
 		return err
 	case err == nil || unseen == nil && status.GetState() == cri.ContainerState_CONTAINER_RUNNING:
-		r.event(p.object, c.name, corev1.EventTypeNormal, "Started", "Container started")
 		return nil
 	case unseen != nil || away(err) && status.GetState() == cri.ContainerState_CONTAINER_CREATED:
 		c.launched, c.unsure = false, true
 		r.untrack(c.id)
 		return &Wait{Reason: "RunContainerError", Message: message(err)}
 	}
-	r.event(p.object, c.name, corev1.EventTypeWarning, "Failed", "Error: "+message(err))
 	e := podlife.Exited{Container: c.name, Code: unstart, Reason: "StartError", Message: message(err)}
 	if status.GetState() == cri.ContainerState_CONTAINER_EXITED && status.GetExitCode() != 0 {
 		e.Code = status.GetExitCode()
