@@ -8,7 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/kubectl/pkg/util/qos"
+
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // podsGroup is the cgroup of all pods below that of their node.
@@ -26,7 +27,7 @@ func logPath(container string, attempt uint32) string {
 
 // Cgroup is a pod's cgroup, given that of its node: below it are the cgroups of its containers, called by their ids.
 func Cgroup(root string, pod *corev1.Pod) string {
-	return path.Join(levelGroup(root, qos.GetPodQOS(pod)), "pod"+string(pod.UID))
+	return path.Join(levelGroup(root, intake.QoS(pod)), "pod"+string(pod.UID))
 }
 
 // GroupOfPods is the cgroup of all pods, given that of their node.

@@ -7,9 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
-	"k8s.io/kubectl/pkg/util/qos"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // prepare makes what the pod's containers need: volumes, cgroup, directories. Only the worker calls it.
@@ -60,7 +60,7 @@ func (r *Runner) weigh() {
 		p.mu.Lock()
 		pod, left := p.object, p.leaving.asked
 		p.mu.Unlock()
-		if !left && qos.GetPodQOS(pod) == corev1.PodQOSBurstable {
+		if !left && intake.QoS(pod) == corev1.PodQOSBurstable {
 			requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 			milli += requests.Cpu().MilliValue()
 		}

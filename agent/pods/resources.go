@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-	"k8s.io/kubectl/pkg/util/qos"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // CPU as the kernel counts it, by the kubelet's formulas.
@@ -74,7 +74,7 @@ func podLevel(pod *corev1.Pod) corev1.ResourceList {
 func (r *Runner) limits(pod *corev1.Pod) cgroup.Limits {
 	requests, limits := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}), resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{})
 	l := cgroup.Limits{CPUShares: shares(requests.Cpu().MilliValue()), Pids: r.opts.PidsLimit}
-	if qos.GetPodQOS(pod) == corev1.PodQOSBestEffort {
+	if intake.QoS(pod) == corev1.PodQOSBestEffort {
 		l.CPUShares = minShares
 		return l
 	}
@@ -115,7 +115,7 @@ func oomScore(pod *corev1.Pod, c *corev1.Container, capacity int64) int64 {
 	if pod.Spec.Priority != nil && *pod.Spec.Priority >= nodeCritical {
 		return criticalScore
 	}
-	switch qos.GetPodQOS(pod) {
+	switch intake.QoS(pod) {
 	case corev1.PodQOSGuaranteed:
 		return guaranteedScore
 	case corev1.PodQOSBestEffort:
