@@ -22,6 +22,8 @@ type Options struct {
 	Secret func(ctx context.Context, namespace, name string) (*corev1.Secret, error)
 	// Event records an event about a container of a pod; optional.
 	Event func(pod *corev1.Pod, container, eventType, reason, message string)
+	// Changed is told when an image has come; optional.
+	Changed func()
 	// Parallel is how many pulls may be under way at once: 1 (serializeImagePulls) when 0,
 	// any number when negative.
 	Parallel int
@@ -37,6 +39,9 @@ func (o Options) complete() Options {
 	}
 	if o.Event == nil {
 		o.Event = func(*corev1.Pod, string, string, string, string) {}
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 1

@@ -128,6 +128,7 @@ func (p *Puller) bring(ctx context.Context, r *request) (string, error) {
 		return "", &pods.Wait{Reason: reason, Message: message}
 	}
 	size := p.size(ctx, r)
+	p.opts.Changed()
 	p.opts.Metrics.pulled(size, ended.Sub(began))
 	p.event(r, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
 		r.container.Image, ended.Sub(began).Truncate(time.Millisecond), ended.Sub(asked).Truncate(time.Millisecond), size))

@@ -107,7 +107,7 @@ func (n *node) makeRunner(report func(runtime.Report)) (err error) {
 	o, k := &n.opts, &n.opts.Kubelet
 	pulls := image.NewMetrics()
 	n.registry.MustRegister(pulls)
-	n.images = image.New(image.Options{Service: n.service, Event: n.event, Metrics: pulls, Parallel: parallel(k),
+	n.images = image.New(image.Options{Service: n.service, Event: n.event, Metrics: pulls, Parallel: parallel(k), Changed: n.report,
 		Secret: func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 			return n.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 		}})
@@ -142,7 +142,7 @@ func (n *node) server() (*serve.Server, error) {
 	}
 	return serve.New(serve.Options{
 		Listener: n.listener, Certificate: certificate, ClientCA: config.CAData, Client: n.client, Log: o.Log,
-		Nodes: []*serve.Node{{Name: o.Name, Pods: func() []*corev1.Pod { return n.agent.Pods(o.Name) }, Runtime: n.service,
+		Nodes: []*serve.Node{{Name: o.Name, Pods: n.bound, Runtime: n.service, Summary: n.summary().Summary,
 			Disk:    func(ctx context.Context) (any, error) { return n.disk.Report(ctx) },
 			Metrics: n.registry}},
 	})

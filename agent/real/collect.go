@@ -40,7 +40,7 @@ func (n *node) makeCollector(ctx context.Context) (err error) {
 		Event: func(eventType, reason, message string) {
 			n.events.Event(n.reference(), eventType, reason, message)
 		},
-		Log: o.Log, Metrics: metrics,
+		Log: o.Log, Metrics: metrics, Changed: n.report,
 	})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", o.Name, err)
@@ -73,6 +73,9 @@ func (n *node) ballast() string {
 	}
 	return filepath.Join(dir, "berth.ballast")
 }
+
+// report has the node's status written soon: what it tells has changed.
+func (n *node) report() { n.agent.Report(n.opts.Name) }
 
 // imageList is what the node's status says of images; those told last when the runtime is away.
 func (n *node) imageList(string) []corev1.ContainerImage {

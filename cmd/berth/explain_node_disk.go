@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/agent/disk"
@@ -21,15 +23,17 @@ func explainDisk(ctx context.Context, w io.Writer, source objectSource, node, ou
 	if err != nil {
 		return err
 	}
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
 	data, err := client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("disk").DoRaw(ctx)
-	switch {
-	case apierrors.IsNotFound(err) && len(data) > 0:
-		return fmt.Errorf("node %s: what holds its disks: %s", node, data)
-	case err != nil:
+	if err != nil {
+		// The API server answers with a Status, the agent in words.
+		if words := strings.TrimSpace(string(data)); words != "" && !strings.HasPrefix(words, "{") {
+			err = errors.New(words)
+		}
 		return fmt.Errorf("node %s: asking what holds its disks: %w", node, err)
 	}
 	var report disk.Report

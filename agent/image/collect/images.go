@@ -224,6 +224,7 @@ func (c *Collector) remove(ctx context.Context, r *record, why string) error {
 	}
 	c.opts.Log.Info("Removed an image that nobody uses", "image", r.id, "why", why, "size", r.size)
 	delete(c.images, r.id)
+	c.opts.Changed()
 	c.opts.Metrics.images.WithLabelValues(why).Inc()
 	return nil
 }

@@ -87,6 +87,8 @@ type Options struct {
 	Ballast string
 	// Event records an event about the node; optional.
 	Event func(eventType, reason, message string)
+	// Changed is told when an image has gone; optional.
+	Changed func()
 	// ImagesEvery and ContainersEvery are the pace of Run; 5 minutes and 1 minute when 0.
 	ImagesEvery, ContainersEvery time.Duration
 	// Now is the time; time.Now when nil.
@@ -107,6 +109,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Event == nil {
 		o.Event = func(string, string, string) {}
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
 	}
 	if o.Finished == nil {
 		o.Finished = func(types.UID) bool { return false }
