@@ -45,7 +45,7 @@ func wrongPods() map[string]wrongPod {
 		"root-forbidden":  {"securityContext: {runAsNonRoot: true}, ", `workingDir: /`, "waiting", "CreateContainerConfigError", []string{"container has runAsNonRoot and image will run as root", "container: main"}},
 		"root-by-number":  {"", `securityContext: {runAsNonRoot: true, runAsUser: 0}`, "waiting", "CreateContainerConfigError", []string{"container's runAsUser breaks non-root policy", "container: main"}},
 		"no-part":         {part.spec, `volumeMounts: [{name: v, mountPath: /v, subPath: none}]`, "waiting", "CreateContainerConfigError", []string{`failed to prepare subPath for volumeMount "v" of container "main"`, "none"}},
-		"no-part-by-env":  {part.spec, `volumeMounts: [{name: v, mountPath: /v, subPathExpr: $(UNSET)}]`, "waiting", "CreateContainerConfigError", []string{"UNSET"}},
+		"no-part-by-env":  {part.spec, `volumeMounts: [{name: v, mountPath: /v, subPathExpr: $(UNSET)}]`, "waiting", "CreateContainerConfigError", []string{`volumeMount "v": subPathExpr "$(UNSET)": missing value for "UNSET"`}},
 		"little-memory":   {"restartPolicy: Never, ", `resources: {limits: {memory: 64Ki}}`, "any", "StartError RunContainerError OOMKilled ContainerCannotRun CreateContainerError FailedCreatePodSandBox", nil},
 		"no-map":          mounting("configMap: {name: gone}", `configmap "gone" not found`),
 		"no-secret":       mounting("secret: {secretName: gone}", `secret "gone" not found`),

@@ -35,7 +35,7 @@ func (p *pod) config(ctx context.Context, c *run, spec *corev1.Container, ref st
 	if err := nonRoot(pod, spec, image); err != nil {
 		return nil, err
 	}
-	mounts, devices, err := r.opts.Volumes.Mounts(pod, spec, func(s string) (string, error) { return expand(s, env.lookup), nil })
+	mounts, devices, err := r.opts.Volumes.Mounts(pod, spec, env.path)
 	if err != nil {
 		return nil, err
 	}

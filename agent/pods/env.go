@@ -160,6 +160,19 @@ func (e *environment) source(ctx context.Context, kind, name string, optional *b
 	return data, nil
 }
 
+// path expands the path of a part of a volume. A name that is not set would make a directory that nobody meant.
+func (e *environment) path(s string) (string, error) {
+	var missing error
+	out := expand(s, func(name string) (string, bool) {
+		v, ok := e.lookup(name)
+		if !ok && missing == nil {
+			missing = fmt.Errorf("missing value for %q", name)
+		}
+		return v, ok
+	})
+	return out, missing
+}
+
 // expand replaces $(NAME) by what lookup knows of it; names that it does not know stay as they are,
 // and $$ is a $ that begins no reference.
 func expand(s string, lookup func(string) (string, bool)) string {
