@@ -10,11 +10,15 @@ type Memory struct {
 	Usage        int64
 	InactiveFile int64 // page cache not used lately
 	ActiveFile   int64 // page cache used more than once, or dirty and met by reclaim (version 1)
+	File         int64 // all page cache, with shared memory and tmpfs
+	Unevictable  int64 // memory, of processes or page cache, that is locked
 	Dirty        int64 // page cache not yet written
 	Writeback    int64 // page cache being written
 	Anon         int64 // memory of processes, without shared memory and tmpfs
 	Shmem        int64 // shared memory and tmpfs: cannot be reclaimed without swap
 	Refaults     int64 // file pages since boot that were read again after reclaim
+	Faults       int64 // page faults since boot
+	MajorFaults  int64 // of them those that read from disk
 }
 
 // WorkingSet is usage less inactive page cache: what the kubelet calls so.
@@ -23,6 +27,13 @@ func (m *Memory) WorkingSet() int64 { return max(m.Usage-m.InactiveFile, 0) }
 // Unreclaimable is what no reclaim of page cache gives back. Kernel memory is
 // part of usage, but counted in neither.
 func (m *Memory) Unreclaimable() int64 { return m.Anon + m.Shmem }
+
+// WorkingCache is the page cache in the working set: active, or on its way there. Pages
+// that were just read are on no list until the kernel has a batch of them; with
+// large folios that is tens of MiB.
+func (m *Memory) WorkingCache() int64 {
+	return max(m.ActiveFile, m.File-m.Shmem-m.InactiveFile-m.Unevictable)
+}
 
 // Unlimited is the limit of a cgroup without one.
 const Unlimited = math.MaxInt64
@@ -77,10 +88,18 @@ func (m *Memory) take1(text []byte) {
 			m.Writeback = v
 		case "rss":
 			m.Anon = v
+		case "cache":
+			m.File = v
+		case "unevictable":
+			m.Unevictable = v
 		case "shmem":
 			m.Shmem = v
 		case "workingset_refault_file":
 			m.Refaults = v
+		case "pgfault":
+			m.Faults = v
+		case "pgmajfault":
+			m.MajorFaults = v
 		}
 	}
 }
@@ -104,10 +123,18 @@ func (m *Memory) take2(text []byte) {
 			m.Writeback = v
 		case "anon":
 			m.Anon = v
+		case "file":
+			m.File = v
+		case "unevictable":
+			m.Unevictable = v
 		case "shmem":
 			m.Shmem = v
 		case "workingset_refault_file":
 			m.Refaults = v
+		case "pgfault":
+			m.Faults = v
+		case "pgmajfault":
+			m.MajorFaults = v
 		}
 	}
 }

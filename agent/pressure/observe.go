@@ -41,7 +41,7 @@ func (s *Shell) signal(of pressure.Signal, at time.Time, available, capacity int
 func (s *Shell) observeMemory(now time.Time) {
 	capacity, err := s.figures.Memory(&s.memory)
 	s.signal(pressure.MemoryAvailable, now, capacity-s.memory.WorkingSet(), capacity, err)
-	s.obs.Cache = pressure.Cache{Known: err == nil, Active: s.memory.ActiveFile, Refaults: s.memory.Refaults, Stalled: -1}
+	s.obs.Cache = pressure.Cache{Known: err == nil, Active: s.memory.WorkingCache(), Refaults: s.memory.Refaults, Stalled: -1}
 	if s.figures.HasStalls() && s.figures.Stall(&s.stall) == nil {
 		s.obs.Cache.Stalled = s.stall.Some
 	}

@@ -16,12 +16,14 @@ import (
 	"github.com/berthproject/berth/internal/intake"
 )
 
-// Options of Pods and of Summary. Host and Cgroup must be given.
+// Options of Pods. Host and Cgroup must be given.
 type Options struct {
 	Host *cgroup.Host
 	// Cgroup is where a pod's processes are; its containers are below, each in a
 	// cgroup called by its id.
 	Cgroup func(*corev1.Pod) string
+	// Also are other cgroups whose CPU time is noted: the node's, and that of all pods.
+	Also []string
 	// Logs is the directory of a pod's logs, a directory for each container below; nil: not measured.
 	Logs func(*corev1.Pod) string
 	// Volumes measures a pod's volumes; nil: not measured.
@@ -42,6 +44,7 @@ type Pods struct {
 	known  map[types.UID]*entry
 	round  uint64
 	out    []pressure.Pod
+	others map[string]cpu // of Options.Also
 	// measured is when the disk use of all pods was measured last.
 	measured time.Time
 }
@@ -56,6 +59,7 @@ type entry struct {
 	boxes  []box
 	round  uint64
 	memory cgroup.Memory
+	cpu    cpu
 	disk   *diskUse // nil until measured
 }
 
@@ -64,12 +68,12 @@ type box struct {
 	name, id string
 	group    *cgroup.Group
 	memory   cgroup.Memory
-	known    bool
+	cpu      cpu
 }
 
 // NewPods knows no pod yet.
 func NewPods(o Options) *Pods {
-	return &Pods{opts: o, intake: intake.New(), known: map[types.UID]*entry{}}
+	return &Pods{opts: o, intake: intake.New(), known: map[types.UID]*entry{}, others: map[string]cpu{}}
 }
 
 // Close closes all files.
@@ -103,13 +107,21 @@ func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []p
 // Cgroup is where a pod's processes are.
 func (p *Pods) Cgroup(pod *corev1.Pod) string { return p.opts.Cgroup(pod) }
 
-// Prepare opens the files of the pods in list, so that Observe need not.
+// Prepare opens the files of the pods in list, so that Observe need not, and
+// notes what CPU time they have used, from which rates are made. Call it every 10 s.
 func (p *Pods) Prepare(list []*corev1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.take(list)
+	p.noteOthers(time.Now())
 	for _, pod := range list {
-		p.known[pod.UID].open(p.opts.Host)
+		e := p.known[pod.UID]
+		e.open(p.opts.Host)
+		now := time.Now()
+		e.cpu.note(now, e.group)
+		for i := range e.boxes {
+			e.boxes[i].cpu.note(now, e.boxes[i].group)
+		}
 	}
 }
 
@@ -246,7 +258,6 @@ func (e *entry) read(h *cgroup.Host, measured bool) {
 }
 
 func (b *box) read(s *pressure.PodStats) {
-	b.known = false
 	if b.group == nil {
 		return
 	}
@@ -255,7 +266,6 @@ func (b *box) read(s *pressure.PodStats) {
 		b.close()
 	}
 	if err == nil {
-		b.known = true
 		s.Containers = append(s.Containers, pressure.ContainerStats{Name: b.name, MemoryKnown: true, Memory: b.memory.WorkingSet()})
 	}
 }

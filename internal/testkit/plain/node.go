@@ -41,7 +41,7 @@ func New(memory, pids int64) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{Host: h, Path: fmt.Sprintf("/berth-plain-%d-%d", os.Getpid(), made.Add(1))}
-	n.Stats = stats.NewPods(stats.Options{Host: h, Cgroup: n.Cgroup})
+	n.Stats = stats.NewPods(stats.Options{Host: h, Cgroup: n.Cgroup, Also: []string{n.Path, n.PodsPath()}})
 	if err := h.Make(n.PodsPath(), cgroup.Limits{}); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
@@ -133,7 +133,7 @@ func (n *Node) end(p *Pod, e agent.Eviction) {
 		}
 	}
 	_ = n.Host.Kill(n.Cgroup(p.Object))
-	<-p.gone
+	p.wait()
 	e.Done()
 }
 

@@ -125,6 +125,11 @@ func (p *Pod) Forget() error {
 	return errors.Join(err, n.Host.Remove(ctx, n.Cgroup(p.Object)))
 }
 
-func (p *Pod) wait() { <-p.gone }
+// wait waits until the process is gone. It is killed by itself, too: it may have
+// been killed before it was in its cgroup.
+func (p *Pod) wait() {
+	_ = p.cmd.Process.Kill()
+	<-p.gone
+}
 
 func (p *Pod) term() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }

@@ -1,0 +1,230 @@
+package stats_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	v1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/agent/volume"
+	"github.com/berthproject/berth/internal/testkit/plain"
+)
+
+func TestMain(m *testing.M) {
+	plain.Main()
+	os.Exit(m.Run())
+}
+
+const mi = 1 << 20
+
+func never(types.UID) time.Time { return time.Time{} }
+
+// until waits for the state that a test wants.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+func TestPodsAreObservedFresh(t *testing.T) {
+	n := plain.ForTest(t, 512*mi, 600)
+	p, err := n.Run(plain.Spec{Name: "one", Args: []string{"-memory=32Mi"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Said("memory done"); err != nil {
+		t.Fatal(err)
+	}
+	list := n.Pods("")
+	ghost := list[0].DeepCopy()
+	ghost.UID = "never-started"
+	list = append(list, ghost)
+	got := n.Stats.Observe(list, func(uid types.UID) time.Time {
+		if uid == ghost.UID {
+			return time.Unix(5, 0)
+		}
+		return time.Time{}
+	})
+	if len(got) != 2 || got[0].Name != "one" || got[0].Stats == nil || got[0].Stats.Memory < 32*mi || got[0].Stats.Processes < 1 || !got[0].DiesBy.IsZero() {
+		t.Fatalf("observed %+v", got)
+	}
+	// A pod without a cgroup runs nothing, which is known: it must not be the first to go.
+	if s := got[1].Stats; s == nil || !s.MemoryKnown || s.Memory != 0 || !got[1].DiesBy.Equal(time.Unix(5, 0)) {
+		t.Errorf("a pod that was not started: %+v", got[1])
+	}
+	if got := n.Stats.Observe(nil, never); len(got) != 0 {
+		t.Errorf("%d pods of none", len(got))
+	}
+}
+
+func TestObservingAllocatesNothing(t *testing.T) {
+	n := plain.ForTest(t, 512*mi, 600)
+	for i := range 3 {
+		if _, err := n.Run(plain.Spec{Name: fmt.Sprint("p", i), Args: []string{"-memory=1Mi"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := n.Pods("")
+	n.Stats.Prepare(list)
+	if allocs := testing.AllocsPerRun(100, func() { n.Stats.Observe(list, never) }); allocs > 0 {
+		t.Errorf("observing pods allocates %v times", allocs)
+	}
+}
+
+// disks stands for the runtime and the volumes.
+type disks struct{ dir string }
+
+func (d disks) ListContainerStats(context.Context, *cri.ContainerStatsFilter) ([]*cri.ContainerStats, error) {
+	of := func(uid string, attempt uint32, bytes uint64) *cri.ContainerStats {
+		return &cri.ContainerStats{
+			Attributes: &cri.ContainerAttributes{
+				Metadata: &cri.ContainerMetadata{Name: "main", Attempt: attempt},
+				Labels:   map[string]string{"io.kubernetes.pod.uid": uid, "io.kubernetes.container.name": "main"},
+			},
+			WritableLayer: &cri.FilesystemUsage{UsedBytes: &cri.UInt64Value{Value: bytes}, InodesUsed: &cri.UInt64Value{Value: 3}},
+		}
+	}
+	return []*cri.ContainerStats{of("u1", 1, 5000), of("u1", 0, 900)}, nil
+}
+
+func (d disks) Usage(types.UID) ([]volume.Usage, error) {
+	h := stats.Walk(d.dir)
+	return []volume.Usage{{Name: "data", Local: true, Bytes: h.Bytes, Inodes: h.Inodes}, {Name: "shm", Memory: true, Bytes: 77, Inodes: 1}}, nil
+}
+
+func TestDiskUseIsMeasured(t *testing.T) {
+	n := plain.ForTest(t, 512*mi, 600)
+	dir := t.TempDir()
+	for name, bytes := range map[string]int{"logs/main/0.log": 8192, "data/file": 4096} {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, make([]byte, bytes), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := disks{filepath.Join(dir, "data")}
+	s := stats.NewPods(stats.Options{
+		Host: n.Host, Cgroup: n.Cgroup, Logs: func(*corev1.Pod) string { return filepath.Join(dir, "logs") }, Volumes: d, Containers: d,
+	})
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
+	pod.UID, pod.Name = "u1", "one"
+	list := []*corev1.Pod{pod}
+	if got := s.Observe(list, never); got[0].Stats.EphemeralKnown {
+		t.Error("known before it was measured")
+	}
+	if err := s.Measure(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	got := s.Observe(list, never)[0].Stats
+	logs, data := stats.Walk(filepath.Join(dir, "logs/main")).Bytes, stats.Walk(d.dir).Bytes
+	if logs < 8192 || data < 4096 {
+		t.Fatalf("walked %d and %d bytes", logs, data)
+	}
+	// The newest attempt's layer counts, memory does not.
+	if !got.EphemeralKnown || got.Ephemeral != 5000+logs+data {
+		t.Errorf("ephemeral storage %d, want %d", got.Ephemeral, 5000+logs+data)
+	}
+	if c := got.Containers; len(c) != 1 || c[0].RootFs.Bytes != 5000 || c[0].RootFs.Inodes != 3 || c[0].Logs.Bytes != logs {
+		t.Errorf("containers %+v", c)
+	}
+	if v := got.Volumes; len(v) != 2 || v[0].Bytes != data || v[1].Bytes != 77 {
+		t.Errorf("volumes %+v", v)
+	}
+	later := pod.DeepCopy()
+	later.UID = "u2"
+	if got := s.Observe(append(list, later), never)[1].Stats; !got.EphemeralKnown || got.Ephemeral != 0 {
+		t.Errorf("a pod that came after: %+v", got)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	n := plain.ForTest(t, 512*mi, 600)
+	p, err := n.Run(plain.Spec{Name: "busy", Memory: "64Mi", Args: []string{"-memory=32Mi", "-cpu=500"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Said("memory done"); err != nil {
+		t.Fatal(err)
+	}
+	s := &stats.Summarizer{
+		Node: "n1", Host: n.Host, Cgroup: n.Path, PodsCgroup: n.PodsPath(), List: func() []*corev1.Pod { return n.Pods("") },
+		Pods: n.Stats, NodeFs: stats.NewDisk(t.TempDir()), Started: time.Now(),
+	}
+	var got *v1alpha1.Summary
+	until(t, "the pod has a rate", func() bool {
+		n.Stats.Prepare(n.Pods(""))
+		if got, err = s.Summary(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c := got.Pods[0].CPU
+		return c != nil && c.UsageNanoCores != nil && *c.UsageNanoCores > 0
+	})
+	m := got.Node.Memory
+	if *m.WorkingSetBytes < 32*mi || *m.AvailableBytes != 512*mi-*m.WorkingSetBytes {
+		t.Errorf("node's memory %+v", m)
+	}
+	if got.Node.CPU.UsageNanoCores == nil || *got.Node.Rlimit.MaxPID != 600 || *got.Node.Rlimit.NumOfRunningProcesses < 1 {
+		t.Errorf("node's CPU %+v, processes %+v", got.Node.CPU, got.Node.Rlimit)
+	}
+	if fs := got.Node.Fs; fs == nil || *fs.CapacityBytes == 0 || *fs.AvailableBytes > *fs.CapacityBytes || got.Node.Runtime.ImageFs != nil {
+		t.Errorf("node's disk %+v", fs)
+	}
+	if len(got.Node.SystemContainers) != 1 || got.Node.SystemContainers[0].Name != "pods" {
+		t.Errorf("system containers %+v", got.Node.SystemContainers)
+	}
+	pod := got.Pods[0]
+	if pod.PodRef.Name != "busy" || *pod.Memory.WorkingSetBytes < 32*mi || *pod.ProcessStats.ProcessCount < 1 {
+		t.Errorf("pod %+v", pod)
+	}
+}
+
+func TestADiskIsReadEveryTwoSeconds(t *testing.T) {
+	d := stats.NewDisk(t.TempDir())
+	at := time.Now()
+	first, err := d.Usage(at)
+	if err != nil || first.Capacity == 0 || !first.At.Equal(at) {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if u, _ := d.Usage(at.Add(1999 * time.Millisecond)); !u.At.Equal(at) {
+		t.Error("read again within 2 s")
+	}
+	if u, _ := d.Usage(at.Add(2 * time.Second)); u.At.Equal(at) {
+		t.Error("not read after 2 s")
+	}
+	if u, _ := d.Fresh(at.Add(2001 * time.Millisecond)); !u.At.Equal(at.Add(2001 * time.Millisecond)) {
+		t.Error("not read afresh")
+	}
+	if _, err := stats.NewDisk("/no/such/directory").Usage(at); err == nil {
+		t.Error("no error of a directory that is not there")
+	}
+}
+
+func TestAWalkCountsLinksOnce(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), make([]byte, 8192), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	one := stats.Walk(dir)
+	if err := os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err != nil {
+		t.Fatal(err)
+	}
+	if two := stats.Walk(dir); two != one {
+		t.Errorf("%+v with a link, %+v without", two, one)
+	}
+	if h := stats.Walk(filepath.Join(dir, "none")); h != (stats.Held{}) {
+		t.Errorf("what is not there holds %+v", h)
+	}
+}

@@ -1,0 +1,195 @@
+package stats
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/engine/pressure"
+)
+
+// Summarizer tells of a node as the kubelet's /stats/summary does.
+type Summarizer struct {
+	Node string // its name
+	Host *cgroup.Host
+	// Cgroup is the node's, "/" for a whole machine; PodsCgroup that of all pods.
+	Cgroup, PodsCgroup string
+	List               func() []*corev1.Pod
+	Pods               *Pods
+	// NodeFs, ImageFs and ContainerFs may be nil.
+	NodeFs, ImageFs, ContainerFs *Disk
+	Started                      time.Time
+}
+
+// Summary reads all figures, memory and CPU afresh, disks as measured last.
+func (s *Summarizer) Summary(ctx context.Context) (*stats.Summary, error) {
+	now := time.Now()
+	node, err := s.node(now)
+	if err != nil {
+		return nil, fmt.Errorf("summary of node %s: %w", s.Node, err)
+	}
+	return &stats.Summary{Node: *node, Pods: s.Pods.summaries(ctx, now, s.List())}, nil
+}
+
+func (s *Summarizer) node(now time.Time) (*stats.NodeStats, error) {
+	out := &stats.NodeStats{NodeName: s.Node, StartTime: metav1.NewTime(s.Started)}
+	whole, err := s.group(now, s.Cgroup)
+	if err != nil {
+		return nil, err
+	}
+	out.CPU, out.Memory = whole.CPU, whole.Memory
+	if pods, err := s.group(now, s.PodsCgroup); err == nil {
+		pods.Name = stats.SystemContainerPods
+		out.SystemContainers = append(out.SystemContainers, *pods)
+	}
+	out.Fs = s.disk(now, s.NodeFs)
+	out.Runtime = &stats.RuntimeStats{ImageFs: s.disk(now, s.ImageFs), ContainerFs: s.disk(now, s.ContainerFs)}
+	m, err := OpenMachine(s.Host, s.Cgroup, s.PodsCgroup)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	if running, most, err := m.Processes(); err == nil {
+		out.Rlimit = &stats.RlimitStats{Time: metav1.NewTime(now), MaxPID: &most, NumOfRunningProcesses: &running}
+	}
+	return out, nil
+}
+
+// group reads a cgroup that is not a pod's.
+func (s *Summarizer) group(now time.Time, path string) (*stats.ContainerStats, error) {
+	g, err := s.Host.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	var m cgroup.Memory
+	if err := g.Memory(&m); err != nil {
+		return nil, err
+	}
+	capacity, err := g.Capacity()
+	if err != nil {
+		return nil, err
+	}
+	c := s.Pods.cpuOf(path)
+	out := &stats.ContainerStats{StartTime: metav1.NewTime(s.Started), CPU: c.figures(now, g), Memory: memory(now, &m, capacity)}
+	return out, nil
+}
+
+func (s *Summarizer) disk(now time.Time, d *Disk) *stats.FsStats {
+	if d == nil {
+		return nil
+	}
+	u, err := d.Usage(now)
+	if err != nil {
+		return nil
+	}
+	return &stats.FsStats{
+		Time: metav1.NewTime(u.At), AvailableBytes: count(u.Available), CapacityBytes: count(u.Capacity), UsedBytes: count(u.Used),
+		Inodes: count(u.Inodes), InodesFree: count(u.InodesFree), InodesUsed: count(u.Inodes - u.InodesFree),
+	}
+}
+
+// memory are figures as the summary has them; available is told where there is a limit.
+func memory(now time.Time, m *cgroup.Memory, limit int64) *stats.MemoryStats {
+	out := &stats.MemoryStats{
+		Time: metav1.NewTime(now), UsageBytes: count(m.Usage), WorkingSetBytes: count(m.WorkingSet()), RSSBytes: count(m.Anon),
+		PageFaults: count(m.Faults), MajorPageFaults: count(m.MajorFaults),
+	}
+	if limit < cgroup.Unlimited {
+		out.AvailableBytes = count(limit - m.WorkingSet())
+	}
+	return out
+}
+
+// summaries tell of the pods that run.
+func (p *Pods) summaries(ctx context.Context, now time.Time, list []*corev1.Pod) []stats.PodStats {
+	out := make([]stats.PodStats, 0, len(list))
+	for _, pod := range list {
+		if ctx.Err() != nil {
+			break
+		}
+		p.mu.Lock()
+		out = append(out, p.summary(now, pod))
+		p.mu.Unlock()
+	}
+	return out
+}
+
+func (p *Pods) summary(now time.Time, pod *corev1.Pod) stats.PodStats {
+	out := stats.PodStats{
+		PodRef:    stats.PodReference{Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID)},
+		StartTime: pod.CreationTimestamp, Containers: []stats.ContainerStats{},
+	}
+	if pod.Status.StartTime != nil {
+		out.StartTime = *pod.Status.StartTime
+	}
+	e := p.known[pod.UID]
+	if e == nil {
+		return out // it comes with the next look
+	}
+	e.read(p.opts.Host, !p.measured.IsZero())
+	if e.group != nil {
+		limit, _ := e.group.Limit()
+		out.CPU, out.Memory = e.cpu.figures(now, e.group), memory(now, &e.memory, limit)
+		out.ProcessStats = &stats.ProcessStats{ProcessCount: count(e.stats.Processes)}
+	}
+	for i := range e.boxes {
+		if b := &e.boxes[i]; b.group != nil {
+			limit, _ := b.group.Limit()
+			out.Containers = append(out.Containers, stats.ContainerStats{
+				Name: b.name, StartTime: startOf(pod, b.name), CPU: b.cpu.figures(now, b.group), Memory: memory(now, &b.memory, limit),
+			})
+		}
+	}
+	if e.disk != nil {
+		e.disk.summary(pod, &out)
+	}
+	return out
+}
+
+// startOf is when a container was started.
+func startOf(pod *corev1.Pod, name string) metav1.Time {
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for i := range list {
+			if r := list[i].State.Running; list[i].Name == name && r != nil {
+				return r.StartedAt
+			}
+		}
+	}
+	return pod.CreationTimestamp
+}
+
+// summary adds what was measured on disk.
+func (d *diskUse) summary(pod *corev1.Pod, out *stats.PodStats) {
+	at := metav1.NewTime(d.at)
+	fs := func(f pressure.FsStats) *stats.FsStats {
+		if !f.Known {
+			return nil
+		}
+		return &stats.FsStats{Time: at, UsedBytes: count(f.Bytes), InodesUsed: count(f.Inodes)}
+	}
+	for i := range d.containers {
+		for j := range out.Containers {
+			if out.Containers[j].Name == d.containers[i].name {
+				out.Containers[j].Rootfs, out.Containers[j].Logs = fs(d.containers[i].rootfs), fs(d.containers[i].logs)
+			}
+		}
+	}
+	for i := range d.volumes {
+		v := &d.volumes[i]
+		s := stats.VolumeStats{Name: v.Name, FsStats: stats.FsStats{
+			Time: at, UsedBytes: count(v.Bytes), InodesUsed: count(v.Inodes), CapacityBytes: count(v.Capacity),
+			AvailableBytes: count(v.Available), Inodes: count(v.TotalInodes), InodesFree: count(v.FreeInodes),
+		}}
+		if v.Claim != "" {
+			s.PVCRef = &stats.PVCReference{Name: v.Claim, Namespace: pod.Namespace}
+		}
+		out.VolumeStats = append(out.VolumeStats, s)
+	}
+	out.EphemeralStorage = fs(pressure.FsStats{Known: true, Bytes: d.total})
+}
