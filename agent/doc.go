@@ -31,5 +31,5 @@
 //   - what others say of a node (labels, taints, resources it does not know) stays.
 //
 // Departures from Kubernetes: pods that were taken before a restart are not judged again; a pod
-// with NodeAffinity as its only denial waits for a fresh look at the node without holding up others.
+// that is denied a place, for whatever reason, is judged once more by a fresh look at the node, while others go on.
 package agent

@@ -17,7 +17,7 @@ import (
 )
 
 // judge takes a new pod, refuses it, or holds it until there is room for it or the node is
-// known as it is now. Who put the pod here does not matter: the scheduler, or somebody past it.
+// known as it is now: nobody is denied a place by what is old. Who put the pod here does not matter: the scheduler, or somebody past it.
 func (a *Agent) judge(p *pod) {
 	a.judgeSeen(p, false)
 }
@@ -31,8 +31,8 @@ func (a *Agent) judgeSeen(p *pod, fresh bool) {
 	denials := a.denials(p)
 	switch {
 	case len(denials) == 0:
-	case !fresh && len(denials) == 1 && denials[0].Reason == "NodeAffinity":
-		// A label may have come just now.
+	case !fresh:
+		// A label may have come just now, or a pod may have gone of which the watch tells later.
 		p.held, p.unjudged = true, true
 		a.ask(p)
 		return

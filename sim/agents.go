@@ -1,11 +1,13 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/podlife"
 	"github.com/berthproject/berth/internal/intake"
 	"github.com/berthproject/berth/sim/store"
@@ -21,6 +23,7 @@ type agents struct {
 	pods      map[types.UID]*agentPod
 	processes processes
 	strains   strains
+	places    places
 	heartbeats
 }
 
@@ -38,7 +41,7 @@ type agentPod struct {
 const retryDelay = 500 * time.Millisecond
 
 func newAgents(w *World) *agents {
-	a := &agents{w: w, down: map[string]bool{}, cut: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}, began: map[process]time.Time{}}, strains: strains{w: w, nodes: map[string]*strain{}}}
+	a := &agents{w: w, down: map[string]bool{}, cut: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}, began: map[process]time.Time{}}, strains: strains{w: w, nodes: map[string]*strain{}}, places: places{w: w, state: cluster.New()}}
 	a.processes.report = func(uid types.UID, e podlife.Event) {
 		if p := a.pods[uid]; p != nil {
 			a.step(p, e)
@@ -70,11 +73,16 @@ func newAgents(w *World) *agents {
 			return
 		}
 		there := map[types.UID]bool{}
+		var pods []*corev1.Pod
 		for _, o := range list {
 			if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
 				there[p.UID] = true
-				a.changed(p, false)
+				pods = append(pods, p)
 			}
+		}
+		slices.SortStableFunc(pods, takenFirst)
+		for _, p := range pods {
+			a.changed(p, false)
 		}
 		for _, uid := range sortedKeys(a.pods) {
 			if p := a.pods[uid]; !there[uid] {
@@ -141,6 +149,7 @@ func (a *agents) changed(object *corev1.Pod, gone bool) {
 		}
 		p = a.admit(object)
 		a.pods[object.UID] = p
+		a.places.take(p)
 	}
 	if !older(object, p.object) {
 		p.object = object

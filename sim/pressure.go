@@ -34,11 +34,14 @@ func (a *agents) rejected(p *corev1.Pod) *rejection {
 		return nil
 	}
 	if s := a.strains.nodes[n.Name]; s != nil {
-		return s.rejected(p)
+		if by := s.rejected(p); by != nil {
+			return by
+		}
+		return a.places.denied(p, n)
 	}
 	kind := pressed(n)
 	if kind == "" || kind == corev1.NodeMemoryPressure && len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0 {
-		return nil
+		return a.places.denied(p, n)
 	}
 	return &rejection{"Evicted", fmt.Sprintf("The node had condition: [%s]. ", kind), string(kind)}
 }
@@ -53,6 +56,8 @@ func (a *agents) reject(p *corev1.Pod, by *rejection) {
 			}
 			o.Status.Phase, o.Status.Reason = corev1.PodFailed, by.reason
 			o.Status.Message = "Pod was rejected: " + by.message
+			now := metav1.NewTime(a.w.now)
+			o.Status.StartTime = &now
 			return nil
 		})
 		if err == nil {
