@@ -20,6 +20,7 @@ func (n *node) makePressure(ctx context.Context) (err error) {
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	n.stats = stats.NewPods(stats.Options{Host: n.host, Volumes: n.volumes, Containers: n.service,
+		Also:   []string{o.Cgroup, pods.GroupOfPods(o.Cgroup)},
 		Cgroup: func(p *corev1.Pod) string { return pods.Cgroup(o.Cgroup, p) },
 		Logs:   func(p *corev1.Pod) string { return pods.LogDir(o.Logs, p) },
 	})
