@@ -1,0 +1,93 @@
+package pods
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// TestRealChurn has pods start, run and end while the agent is restarted and containerd is killed: none is lost,
+// none doubled, nothing left.
+func TestRealChurn(t *testing.T) {
+	g, r := realRig(t, nil)
+	var all []*corev1.Pod
+	for i := range 8 {
+		pod := realPod(fmt.Sprintf("p%d", i), map[string][]string{"a": {"-after=1h"}, "b": {"-exit=3", "-after=200ms"}})
+		pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+		all = append(all, pod)
+		g.admit(pod)
+		switch i {
+		case 2, 5:
+			g.restart()
+		case 3:
+			if err := r.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, pod := range all {
+		g.await("a runs and b has been started again", func() bool {
+			s := g.states(pod)
+			return strings.Contains(s, "a=up ") && strings.Contains(s, "#")
+		})
+	}
+	g.once()
+	if err := r.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for i, pod := range all {
+		g.delete(pod, 5*time.Second)
+		if i == 4 {
+			g.restart()
+		}
+	}
+	for _, pod := range all {
+		g.delete(pod, 5*time.Second) // the API says it again to an agent that was restarted
+	}
+	for _, pod := range all {
+		g.await("it is released", func() bool { return g.lives[pod.UID].released })
+		g.runner.Forget(pod.UID)
+	}
+	for _, pod := range all {
+		g.realGone(pod)
+	}
+	host, err := cgroup.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range levels(r.Cgroup) {
+		groups, _ := host.Children(level)
+		for _, c := range groups {
+			if strings.Contains(c, "/pod") {
+				t.Errorf("cgroup %s is left", c)
+			}
+		}
+	}
+	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounts), g.opts.Root) {
+		t.Errorf("mounts are left in %s: %v", g.opts.Root, err)
+	}
+}
+
+// once says that no container runs twice.
+func (g *rig) once() {
+	g.t.Helper()
+	all, err := g.opts.Service.ListContainers(g.t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, c := range all {
+		k := c.GetLabels()[uidLabel] + "/" + c.GetMetadata().GetName()
+		if seen[k] {
+			g.t.Errorf("%s runs twice", k)
+		}
+		seen[k] = true
+	}
+}
