@@ -25,7 +25,8 @@ func Disk(t testing.TB, bytes, inodes int64) string {
 	if err != nil {
 		testkit.Skip(t, "mkfs.ext4", "mkfs.ext4 is not on PATH: install e2fsprogs")
 	}
-	dir, err := os.MkdirTemp("/tmp", "bd")
+	sweep()
+	dir, err := os.MkdirTemp(filepath.Split(fmt.Sprintf(diskDir, os.Getpid())))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,17 +42,18 @@ func Start(t testing.TB, change func(*containerd.Options)) *Runtime {
 	if err := containerd.Missing(true); err != nil {
 		testkit.Skip(t, "containerd", err.Error())
 	}
+	sweep()
+	n, pid := made.Add(1), os.Getpid()
 	// Not t.TempDir: paths of sockets are short.
-	dir, err := os.MkdirTemp("/tmp", "bt")
+	dir, err := os.MkdirTemp(filepath.Split(fmt.Sprintf(runtimeDir, pid, n)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := made.Add(1)
-	o := containerd.Options{Dir: dir + "/c", State: dir + "/s", PodCIDR: freeNetwork(t, n), Bridge: fmt.Sprintf("bt%d-%d", os.Getpid(), n)}
+	o := containerd.Options{Dir: dir + "/c", State: dir + "/s", PodCIDR: freeNetwork(t, n), Bridge: bridgeName(pid, n)}
 	if change != nil {
 		change(&o)
 	}
-	r := &Runtime{Dir: dir, CIDR: o.PodCIDR, Cgroup: fmt.Sprintf("/berth-test-%d-%d", os.Getpid(), n)}
+	r := &Runtime{Dir: dir, CIDR: o.PodCIDR, Cgroup: cgroupName(pid, n)}
 	t.Cleanup(func() { r.remove(t, o) })
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

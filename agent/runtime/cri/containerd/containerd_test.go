@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,6 +85,12 @@ func TestSweep(t *testing.T) {
 			}
 			if left := tracesOf(t, o); len(left) > 0 {
 				t.Errorf("left: %q", left)
+			}
+			if rules, err := exec.Command("iptables-save").Output(); err != nil || bytes.Contains(rules, []byte(o.Bridge)) {
+				t.Errorf("rules of the firewall are left (%v):\n%s", err, rules)
+			}
+			if notes, _ := filepath.Glob("/var/lib/cni/results/" + o.Bridge + "-*"); len(notes) > 0 {
+				t.Errorf("left: %q", notes)
 			}
 			for _, path := range []string{filepath.Join(o.Dir, "root"), o.State, "/sys/class/net/" + o.Bridge} {
 				if _, err := os.Stat(path); !os.IsNotExist(err) {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -20,34 +20,44 @@ import (
 func (p *Process) Destroy(ctx context.Context) error {
 	err := p.removePods(ctx)
 	p.Stop()
-	return errors.Join(err, remains(p.options))
+	return errors.Join(err, Wipe(p.options))
 }
 
 // Sweep removes what a daemon with these options left when its process was killed. It
 // is no error if there is nothing.
 func Sweep(ctx context.Context, o Options) error {
 	if _, err := os.Stat(o.root()); os.IsNotExist(err) {
-		return remains(o)
+		return Wipe(o)
 	}
 	// The daemon itself gives back addresses and firewall rules best.
 	p, _, err := Start(ctx, o)
 	if err != nil {
-		return errors.Join(err, remains(o))
+		return errors.Join(err, Wipe(o))
 	}
 	return p.Destroy(ctx)
 }
+
+// removeAtOnce is how many pods are removed at once: each waits for processes to end.
+const removeAtOnce = 8
 
 func (p *Process) removePods(ctx context.Context) error {
 	sandboxes, err := p.service.ListPodSandbox(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("containerd in %s: listing pods to remove: %w", p.options.Dir, err)
 	}
-	var errs []error
-	for _, s := range sandboxes {
-		if err := errors.Join(p.killContainers(ctx, s.Id), p.service.StopPodSandbox(ctx, s.Id), p.service.RemovePodSandbox(ctx, s.Id)); err != nil {
-			errs = append(errs, fmt.Errorf("pod %s/%s: %w", s.GetMetadata().GetNamespace(), s.GetMetadata().GetName(), err))
-		}
+	errs := make([]error, len(sandboxes))
+	var wg sync.WaitGroup
+	places := make(chan struct{}, removeAtOnce)
+	for i, s := range sandboxes {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			if err := errors.Join(p.killContainers(ctx, s.Id), p.service.StopPodSandbox(ctx, s.Id), p.service.RemovePodSandbox(ctx, s.Id)); err != nil {
+				errs[i] = fmt.Errorf("pod %s/%s: %w", s.GetMetadata().GetNamespace(), s.GetMetadata().GetName(), err)
+			}
+		})
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 
@@ -61,21 +71,14 @@ func (p *Process) killContainers(ctx context.Context, sandbox string) error {
 	return err
 }
 
-// remains removes what is left when no daemon runs any more: shims with what runs
-// below them, mounts, the bridge, files.
-func remains(o Options) error {
+// Wipe removes what a daemon left without its help: shims with what runs below them, mounts,
+// network, files. PodCIDR need not be given.
+func Wipe(o Options) error {
 	errs := []error{killShims(o.socket())}
 	for _, dir := range []string{o.state(), o.Dir} {
 		errs = append(errs, unmountBelow(dir))
 	}
-	if o.Bridge != "" {
-		if _, err := os.Stat("/sys/class/net/" + o.Bridge); err == nil {
-			if out, err := exec.Command("ip", "link", "delete", o.Bridge).CombinedOutput(); err != nil {
-				errs = append(errs, fmt.Errorf("network device %s: %w: %s", o.Bridge, err, out))
-			}
-		}
-	}
-	return errors.Join(append(errs, o.removeFiles())...)
+	return errors.Join(append(errs, removeNetwork(o.Bridge), o.removeFiles())...)
 }
 
 // removeFiles removes what Start and the daemon wrote, and the directories if nothing

@@ -1,0 +1,61 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+)
+
+// Directories are called by process and number, so that those of killed processes are known.
+const (
+	runtimeDir = "/tmp/bt%d-%d-"
+	diskDir    = "/tmp/bd%d-"
+)
+
+// sweep is sweepLeft, once a process.
+var sweep = sync.OnceFunc(sweepLeft)
+
+// sweepLeft removes what tests left whose process was killed. That some of it resists is
+// not the present test's fault.
+func sweepLeft() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	dirs, _ := filepath.Glob("/tmp/bt*-*-*")
+	for _, dir := range dirs {
+		var pid, n int
+		if _, err := fmt.Sscanf(dir, runtimeDir, &pid, &n); err != nil || alive(pid) {
+			continue
+		}
+		_ = containerd.Wipe(containerd.Options{Dir: dir + "/c", State: dir + "/s", Bridge: bridgeName(pid, int64(n))})
+		if host, err := cgroup.Find(); err == nil && host.Exists(cgroupName(pid, int64(n))) {
+			_ = host.Kill(cgroupName(pid, int64(n)))
+			_ = host.Remove(ctx, cgroupName(pid, int64(n)))
+		}
+		_ = os.RemoveAll(dir)
+	}
+	disks, _ := filepath.Glob("/tmp/bd*-*")
+	for _, dir := range disks {
+		var pid int
+		if _, err := fmt.Sscanf(dir, diskDir, &pid); err == nil && !alive(pid) {
+			_ = unix.Unmount(filepath.Join(dir, "d"), unix.MNT_DETACH)
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
+
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || err == syscall.EPERM
+}
+
+func bridgeName(pid int, n int64) string { return fmt.Sprintf("bt%d-%d", pid, n) }
+func cgroupName(pid int, n int64) string { return fmt.Sprintf("/berth-test-%d-%d", pid, n) }

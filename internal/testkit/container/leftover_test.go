@@ -1,0 +1,47 @@
+package container
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// What a killed test process has left is removed by the next one.
+func TestLeftoversAreSwept(t *testing.T) {
+	if os.Getenv("BERTH_TEST_LEAVE") != "" {
+		r := Start(t, nil)
+		r.Workload(t)
+		r.Run(t, Pod{Name: "left", Args: []string{"-listen=:80"}})
+		t.Logf("made %s", r.Dir)
+		os.Exit(3) // no clean-up runs
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestLeftoversAreSwept$", "-test.v")
+	cmd.Env = append(os.Environ(), "BERTH_TEST_LEAVE=yes")
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 3 {
+		if err := containerd.Missing(true); err != nil {
+			testkit.Skip(t, "containerd", err.Error())
+		}
+		t.Fatalf("the test that leaves something did not come so far: %s", out)
+	}
+	left, _ := filepath.Glob("/tmp/bt" + strconv.Itoa(cmd.Process.Pid) + "-*")
+	if len(left) != 1 {
+		t.Fatalf("left %q, want one directory; it said: %s", left, out)
+	}
+	sweepLeft()
+	if _, err := os.Stat(left[0]); !os.IsNotExist(err) {
+		t.Errorf("%s is still there", left[0])
+	}
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range commands {
+		if data, _ := os.ReadFile(path); bytes.Contains(data, []byte(left[0])) {
+			t.Errorf("a process is left: %q", data)
+		}
+	}
+}
