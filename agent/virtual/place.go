@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 )
 
 // Place is where the virtual nodes of one cluster are. Only one process may use
@@ -56,8 +57,14 @@ func (p *Place) Sweep(ctx context.Context) error {
 	for _, name := range p.left() {
 		errs = append(errs, p.remove(ctx, name))
 	}
-	errs = append(errs, p.removeBridges(), removeRules(p.bridgePrefix()), p.host.Remove(ctx, p.cgroup()), gone(os.Remove(p.run())), gone(os.Remove(p.dir)))
+	errs = append(errs, p.removeBridges(), p.removeRules(), p.host.Remove(ctx, p.cgroup()), gone(os.Remove(p.run())), gone(os.Remove(p.dir)))
 	return errors.Join(errs...)
+}
+
+// removeRules removes what the networks of the place's nodes have left of rules;
+// each is called as its bridge.
+func (p *Place) removeRules() error {
+	return containerd.RemoveRules(func(network string) bool { return strings.HasPrefix(network, p.bridgePrefix()) })
 }
 
 // left are the names of nodes of which anything is there.
