@@ -3,10 +3,10 @@ package oci
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -145,25 +145,34 @@ func (r *Registry) manifest(w http.ResponseWriter, req *http.Request, repository
 	}
 	data, err := image.RawManifest()
 	if err == nil {
-		var kind, digest = "", ""
-		if m, e := image.MediaType(); e == nil {
-			kind = string(m)
-		}
-		if d, e := image.Digest(); e == nil {
-			digest = d.String()
-		}
-		w.Header().Set("Content-Type", kind)
-		w.Header().Set("Docker-Content-Digest", digest)
-		w.Header().Set("Content-Length", fmt.Sprint(len(data)))
-		if req.Method == http.MethodGet {
-			r.mu.Lock()
-			r.asked[repository]++
-			r.mu.Unlock()
-			_, _ = w.Write(data)
-		}
+		err = describe(w.Header(), image)
+	}
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "UNKNOWN", err.Error())
 		return
 	}
-	refuse(w, http.StatusInternalServerError, "UNKNOWN", err.Error())
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	if req.Method == http.MethodGet {
+		r.mu.Lock()
+		r.asked[repository]++
+		r.mu.Unlock()
+		_, _ = w.Write(data)
+	}
+}
+
+// describe says what a manifest is.
+func describe(header http.Header, image v1.Image) error {
+	kind, err := image.MediaType()
+	if err != nil {
+		return err
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		return err
+	}
+	header.Set("Content-Type", string(kind))
+	header.Set("Docker-Content-Digest", digest.String())
+	return nil
 }
 
 func (r *Registry) blob(w http.ResponseWriter, req *http.Request, digest string) {

@@ -63,7 +63,6 @@ func TestSweep(t *testing.T) {
 		"with its database lost": func(o containerd.Options) error {
 			return os.RemoveAll(filepath.Join(o.Dir, "root", "io.containerd.metadata.v1.bolt"))
 		},
-		"with its images lost": func(o containerd.Options) error {
 			return os.Rename(filepath.Join(o.Dir, "root"), filepath.Join(o.Dir, "lost"))
 		},
 	} {
@@ -92,7 +91,7 @@ func TestSweep(t *testing.T) {
 			if notes, _ := filepath.Glob("/var/lib/cni/results/" + o.Bridge + "-*"); len(notes) > 0 {
 				t.Errorf("left: %q", notes)
 			}
-			for _, path := range []string{filepath.Join(o.Dir, "root"), o.State, "/sys/class/net/" + o.Bridge} {
+			for _, path := range []string{o.Dir, o.State, "/sys/class/net/" + o.Bridge} {
 				if _, err := os.Stat(path); !os.IsNotExist(err) {
 					t.Errorf("%s is still there (%v)", path, err)
 				}
