@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 
@@ -33,15 +34,16 @@ func refuse(code int, format string, args ...any) error {
 
 // tell answers with an error.
 func tell(w http.ResponseWriter, err error) {
-	if r, ok := err.(refusal); ok {
-		http.Error(w, r.text, r.code)
-		return
-	}
 	code := http.StatusInternalServerError
-	if status.Code(err) == codes.NotFound {
+	if r, ok := err.(refusal); ok {
+		code = r.code
+	} else if status.Code(err) == codes.NotFound {
 		code = http.StatusNotFound
 	}
-	http.Error(w, err.Error(), code)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, err.Error()) // without a newline: it becomes a Status's message
 }
 
 // podOf is the pod that the request's path names.

@@ -47,22 +47,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, path := s.nodeOf(r.URL.Path)
 	somebody, ok, err := s.who.AuthenticateRequest(r)
 	if err != nil || !ok {
-		http.Error(w, "Unauthorized: a client certificate of the cluster or a bearer token must be shown", http.StatusUnauthorized)
+		tell(w, refuse(http.StatusUnauthorized, "Unauthorized: a client certificate of the cluster or a bearer token must be shown"))
 		return
 	}
 	if n == nil {
-		http.Error(w, fmt.Sprintf("%s: this agent serves several nodes; want /nodes/NAME/...", r.URL.Path), http.StatusNotFound)
+		tell(w, refuse(http.StatusNotFound, "%s: this agent serves several nodes; want /nodes/NAME/...", r.URL.Path))
 		return
 	}
 	rights := rightsFor(r, path, n)
 	switch allowed, err := s.may.allow(r.Context(), somebody.User, rights); {
 	case err != nil:
 		s.opts.Log.Error(err, "Asking the API server for a right failed", "user", somebody.User.GetName(), "rights", rights)
-		http.Error(w, fmt.Sprintf("the API server could not be asked whether %q may do this: %v", somebody.User.GetName(), err), http.StatusInternalServerError)
+		tell(w, refuse(http.StatusInternalServerError, "the API server could not be asked whether %q may do this: %v", somebody.User.GetName(), err))
 		return
 	case !allowed:
 		last := rights[len(rights)-1]
-		http.Error(w, fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource=%s, node=%s)", somebody.User.GetName(), last.verb, last.subresource, last.node), http.StatusForbidden)
+		tell(w, refuse(http.StatusForbidden, "Forbidden (user=%s, verb=%s, resource=nodes, subresource=%s, node=%s)", somebody.User.GetName(), last.verb, last.subresource, last.node))
 		return
 	}
 	r = r.Clone(r.Context())
@@ -95,7 +95,7 @@ func pods(w http.ResponseWriter, _ *http.Request, n *Node) {
 func writeJSON(w http.ResponseWriter, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		tell(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
