@@ -63,8 +63,6 @@ func TestSweep(t *testing.T) {
 		"with its database lost": func(o containerd.Options) error {
 			return os.RemoveAll(filepath.Join(o.Dir, "root", "io.containerd.metadata.v1.bolt"))
 		},
-			return os.Rename(filepath.Join(o.Dir, "root"), filepath.Join(o.Dir, "lost"))
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var o containerd.Options
