@@ -69,6 +69,10 @@ func containerStatuses(p *pod, runs []podlife.Status, specs []corev1.Container) 
 	var out []corev1.ContainerStatus
 	for i := range runs {
 		r := &runs[i]
+		if s := between(p, r); s != nil {
+			out = append(out, *s)
+			continue
+		}
 		launched := r.Launched
 		s := corev1.ContainerStatus{
 			Name: r.Name, Image: specs[i].Image, RestartCount: r.Restarts, Started: &launched,
@@ -101,6 +105,28 @@ func containerStatuses(p *pod, runs []podlife.Status, specs []corev1.Container) 
 		out = append(out, s)
 	}
 	return out
+}
+
+// between is the status of a container that starts again and waits for nothing in particular: as
+// long as it does not run, it is told how it has ended, as it was.
+func between(p *pod, r *podlife.Status) *corev1.ContainerStatus {
+	if r.State != podlife.Starting || r.Reason != "" || r.Last == nil {
+		return nil
+	}
+	for _, list := range [...][]corev1.ContainerStatus{p.object.Status.ContainerStatuses, p.object.Status.InitContainerStatuses} {
+		i := slices.IndexFunc(list, func(s corev1.ContainerStatus) bool { return s.Name == r.Name })
+		if i < 0 || list[i].RestartCount != r.Restarts-1 || list[i].State.Waiting != nil && list[i].State.Waiting.Reason != intake.CrashLoop {
+			continue
+		}
+		s := list[i].DeepCopy()
+		if no := false; s.State.Running != nil { // its end was not written
+			s.Started, s.Ready = &no, false
+			s.State = corev1.ContainerState{Terminated: terminated(r.Last)}
+			s.State.Terminated.ContainerID = s.ContainerID
+		}
+		return s
+	}
+	return nil
 }
 
 func isInit(p *pod, container string) bool {

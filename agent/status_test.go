@@ -105,6 +105,9 @@ func TestTheStatusTellsWhatTheRuntimeSays(t *testing.T) {
 		p = get(t, api, "p").Status
 		unreadyBy(t, &p, "ReadinessGatesNotReady", `corresponding condition of pod readiness gate "example.com/open" does not exist.`)
 		s.event(podlife.Exited{Container: "c", Code: 137, Reason: "OOMKilled", Message: "last words"})
+		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.State.Terminated == nil || c.State.Terminated.Reason != "OOMKilled" || c.State.Terminated.ContainerID != "containerd://1" || c.RestartCount != 0 {
+			t.Errorf("after its end: %+v", c)
+		}
 		s.tell(runtime.Report{Pod: "p", Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://2"}})
 		s.event(podlife.Started{Container: "c"})
 		s.event(podlife.Exited{Container: "c", Code: 1})
@@ -115,7 +118,10 @@ func TestTheStatusTellsWhatTheRuntimeSays(t *testing.T) {
 		if last := c.LastTerminationState.Terminated; c.RestartCount != 1 || last == nil || last.ContainerID != "containerd://2" || last.Reason != "Error" {
 			t.Errorf("%+v", c)
 		}
-		settle()
+		time.Sleep(10 * time.Second) // it is started again, and the runtime has yet to say so
+		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.RestartCount != 1 || c.State.Waiting == nil || c.State.Waiting.Reason != "CrashLoopBackOff" {
+			t.Errorf("while it starts: %+v", c)
+		}
 		s.event(podlife.Started{Container: "c"})
 		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.LastTerminationState.Terminated.ExitCode != 1 || c.RestartCount != 2 {
 			t.Errorf("%+v", c)
