@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// volumeObjects are what the volumes of the test's pod show.
+const volumeObjects = `---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: conf}
+data: {app.ini: "a=1", other: "x"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+stringData: {key: s3cret}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Mi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: all, labels: {app: all}}
+spec:
+  terminationGracePeriodSeconds: 1
+  securityContext: {fsGroup: 4711}
+  initContainers:
+  - name: writer
+    image: IMAGE
+    command: [sh, -c, "echo kept > /data/file && mkdir -p /scratch/part && echo part > /scratch/part/file && echo early > /shared/file"]
+    volumeMounts: [{name: data, mountPath: /data}, {name: scratch, mountPath: /scratch}, {name: memory, mountPath: /shared}]
+  containers:
+  - name: main
+    image: IMAGE
+    env: [{name: PART, value: part}]
+    volumeMounts:
+    - {name: conf, mountPath: /conf}
+    - {name: conf, mountPath: /etc/app.ini, subPath: app.ini}
+    - {name: keys, mountPath: /keys}
+    - {name: down, mountPath: /down}
+    - {name: data, mountPath: /data}
+    - {name: scratch, mountPath: /scratch, readOnly: true}
+    - {name: scratch, mountPath: /part, subPathExpr: $(PART)}
+    - {name: memory, mountPath: /memory}
+    - {name: host, mountPath: /host, readOnly: true}
+    startupProbe: {periodSeconds: 1, exec: {command: [test, -f, /data/file]}}
+    readinessProbe: {periodSeconds: 1, exec: {command: [test, -f, /memory/ready]}}
+    livenessProbe: {periodSeconds: 1, failureThreshold: 1, exec: {command: [test, "!", -f, /memory/sick]}}
+  volumes:
+  - {name: conf, configMap: {name: conf}}
+  - {name: keys, secret: {secretName: keys, defaultMode: 0400}}
+  - {name: down, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}
+  - {name: data, persistentVolumeClaim: {claimName: data}}
+  - {name: scratch, emptyDir: {sizeLimit: 10Mi}}
+  - {name: memory, emptyDir: {medium: Memory, sizeLimit: 1Mi}}
+  - {name: host, hostPath: {path: /etc, type: Directory}}
+`
+
+// TestRealVolumes mounts volumes of each kind into a pod's containers, and has its probes look at them.
+func TestRealVolumes(t *testing.T) {
+	t.Parallel()
+	c := upReal(t)
+	c.must("apply", "-f", c.write("volumes.yaml", strings.ReplaceAll(volumeObjects, "IMAGE", fmt.Sprintf("%q", c.image))))
+	c.must("wait", "--for=jsonpath={.status.containerStatuses[0].started}=true", "pod/all", "--timeout=60s")
+	sh := func(script string) string {
+		t.Helper()
+		return c.must("exec", "all", "-c", "main", "--", "sh", "-c", script)
+	}
+	for script, want := range map[string]string{
+		"cat /conf/app.ini /conf/other":     "a=1x",
+		"cat /etc/app.ini":                  "a=1",
+		"cat /keys/key":                     "s3cret",
+		"stat -Lc '%a %g' /keys/key":        "440 4711\n",
+		"cat /down/labels":                  `app="all"`,
+		"cat /data/file":                    "kept\n",
+		"cat /part/file /scratch/part/file": "part\npart\n",
+		"cat /memory/file":                  "early\n",
+		"stat -c '%a %g' /memory /part":     "2777 4711\n2755 4711\n",
+		"test -s /host/passwd && echo yes":  "yes\n",
+		"cut -c1-2 /var/run/secrets/kubernetes.io/serviceaccount/token":                                           "ey\n", // a JSON Web Token
+		"cat /var/run/secrets/kubernetes.io/serviceaccount/namespace":                                             "default",
+		"grep -c BEGIN /var/run/secrets/kubernetes.io/serviceaccount/ca.crt":                                      "1\n",
+		"for f in /conf/x /scratch/x /host/x /keys/x; do touch $f 2>/dev/null && echo $f is writable; done; true": "",
+		"dd if=/dev/zero of=/memory/big bs=1M count=2 2>/dev/null || echo full; rm /memory/big":                   "full\n",
+	} {
+		if got := sh(script); got != want {
+			t.Errorf("%s: %q, want %q", script, got, want)
+		}
+	}
+
+	if p := c.get("all"); p.Status.ContainerStatuses[0].Ready {
+		t.Error("ready before its readiness probe has passed")
+	}
+	sh("touch /memory/ready")
+	c.must("wait", "--for=condition=Ready", "pod/all", "--timeout=60s")
+	sh("rm /memory/ready")
+	c.must("wait", "--for=condition=Ready=false", "pod/all", "--timeout=60s")
+	sh("touch /memory/sick")
+	eventually(t, happenWithin, func() error {
+		if s := c.get("all").Status.ContainerStatuses[0]; s.RestartCount == 0 {
+			return fmt.Errorf("sick and not restarted: %+v", s)
+		}
+		return nil
+	})
+	var events corev1.EventList
+	c.json(&events, "get", "events", "--field-selector", "involvedObject.name=all,reason=Unhealthy")
+	if len(events.Items) == 0 {
+		t.Error("no event tells of failed probes")
+	}
+
+	// What the claim holds outlives the pod.
+	c.must("delete", "pod", "all", "--wait", "--timeout=60s")
+	c.run(c.pod("again", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ", `command: [sh, -c, "cat /v/file; sleep 1000"], volumeMounts: [{name: v, mountPath: /v}]`))
+	c.must("wait", "--for=condition=Ready", "pod/again", "--timeout=60s")
+	eventually(t, happenWithin, func() error {
+		if got := c.must("logs", "again"); got != "kept\n" {
+			return fmt.Errorf("the claim holds %q", got)
+		}
+		return nil
+	})
+}
