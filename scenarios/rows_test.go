@@ -10,6 +10,16 @@ import (
 // rows are the rows of features.md that scenarios tell, by section. Left out are those that are
 // about devices, about how many workers a loop has, and about what later versions of Kubernetes are to have.
 var rows = map[string][]string{
+	"1.2.1": {`"memory.available"`, `"allocatableMemory.available"`, `"nodefs.available/.inodesFree"`, `"imagefs.available/.inodesFree"`, `"containerfs.available/.inodesFree"`,
+		`"pid.available"`, `"syntax"`, `"default hard (Linux)"`, `"partial override trap"`, `"soft thresholds"`, `"evictionMinimumReclaim"`, `"evictionPressureTransitionPeriod"`,
+		`"evictionMaxPodGracePeriod"`, `"hard grace"`, `"allocatable"`},
+	// Step 0 and notifications of the kernel are a real node's.
+	"1.2.2": {`"period"`, `"1 and 2"`, `"2 and 3"`, `"4"`, `"5"`, `"6"`, `"7"`, `"8"`},
+	"1.2.3": {`"memory, allocatableMemory"`, `"nodefs / imagefs / containerfs bytes"`, `"which usage is counted"`, `"inodes"`, `"pid"`, `"QoS"`},
+	"1.2.4": {`"single disk"`, `"dedicated imagefs"`, `"split"`, `"memory, pid"`},
+	// Annotations and metrics are not seen here, quotas of projects are not there.
+	"1.2.5": {`"emptyDir sizeLimit"`, `"pod ephemeral-storage limit"`, `"container ephemeral-storage limit"`, `"evicted status"`, `"DisruptionTarget"`, `"node conditions"`,
+		`"taints"`, `"critical pods"`, `"PDB"`},
 	"1.4": {`"not-ready"`, `"not-ready" at creation`, `"unreachable"`, `"memory-pressure, disk-pressure, pid-pressure"`, `"network-unavailable"`, `"unschedulable"`, `"out-of-service"`,
 		`"node.cloudprovider.kubernetes.io/uninitialized, .../shutdown"`, `"descheduler- or autoscaler-owned"`, `"registerWithTaints"`, `"heartbeats"`,
 		`"node-monitor-grace-period"`, `"zone state"`, `"NoExecute taint rate"`, `"pods on not-ready nodes"`, `"default tolerations"`,
@@ -22,7 +32,7 @@ var rows = map[string][]string{
 	"1.6": {`"pod GC"`, `"deletion"`, `"kubelet sequence"`, `"eviction override"`, `"EndpointSlice"`, `"controller scale-down order"`,
 		`"ReplicaSet/Deployment terminating count"`},
 	// Issues of kubernetes/kubernetes.
-	"#": {"31778", "51835", "54368", "54525", "66811", "72320", "74947", "76325", "80389", "90794", "91492", "94245", "101674", "102993", "108982", "113891", "117065"},
+	"#": {"31778", "41032", "43916", "51835", "54368", "54525", "66811", "72320", "74947", "76325", "80389", "90794", "91492", "94245", "101674", "102993", "108982", "113891", "117065", "118172", "121809", "138372", "139205"},
 }
 
 // TestEveryRowIsTold: each row is named at the top of a scenario.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/podlife"
 	"github.com/berthproject/berth/internal/intake"
 	"github.com/berthproject/berth/sim/store"
@@ -41,7 +42,7 @@ type agentPod struct {
 const retryDelay = 500 * time.Millisecond
 
 func newAgents(w *World) *agents {
-	a := &agents{w: w, down: map[string]bool{}, cut: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}, began: map[process]time.Time{}}, strains: strains{w: w, nodes: map[string]*strain{}}, places: places{w: w, state: cluster.New()}}
+	a := &agents{w: w, down: map[string]bool{}, cut: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}, began: map[process]time.Time{}}, strains: strains{w: w, nodes: map[string]*strain{}, reported: map[string][model.NumPressures]bool{}}, places: places{w: w, state: cluster.New()}}
 	a.processes.report = func(uid types.UID, e podlife.Event) {
 		if p := a.pods[uid]; p != nil {
 			a.step(p, e)
@@ -60,6 +61,7 @@ func newAgents(w *World) *agents {
 		case *corev1.Node:
 			if c.New != nil {
 				a.seen(o)
+				a.strains.begin(o.Name)
 			}
 		}
 	}

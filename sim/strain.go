@@ -29,6 +29,8 @@ const (
 type strains struct {
 	w     *World
 	nodes map[string]*strain
+	// reported are the pressures that a machine said are there, also one whose agent has died.
+	reported map[string][model.NumPressures]bool
 }
 
 // strain is a node's machine of pressure, and what it watches.
@@ -57,7 +59,17 @@ func (s *strains) take(p *agentPod) {
 	if p.scripts == nil {
 		p.scripts = s.scriptsOf(p.object)
 	}
-	n := s.of(name, len(p.scripts) > 0)
+	s.of(name, len(p.scripts) > 0).start()
+}
+
+// begin watches a node that uses something itself.
+func (s *strains) begin(name string) {
+	if !s.w.agents.down[name] {
+		s.of(name, false).start()
+	}
+}
+
+func (n *strain) start() {
 	if n != nil && !n.running {
 		n.running = true
 		n.w.after(0, n.look)
@@ -71,7 +83,7 @@ func (s *strains) of(name string, used bool) *strain {
 	}
 	o, _ := s.w.api.Get(store.Nodes, name)
 	object, ok := o.(*corev1.Node)
-	if !ok || !used && object.Annotations[usage.Annotation] == "" {
+	if !ok || !used && object.Annotations[usage.Annotation] == "" && s.reported[name] == [model.NumPressures]bool{} {
 		return nil
 	}
 	n := &strain{w: s.w, name: name}
@@ -87,13 +99,30 @@ func (s *strains) of(name string, used bool) *strain {
 	config := s.w.o.Pressure
 	config.Layout = n.node.Capacity.Layout()
 	n.machine = pressure.New(config)
-	n.reserve, err = pressure.NewReserve(s.w.o.Reserve, func(f pressure.Filesystem) (pressure.Figure, error) { return n.free[f], nil })
+	n.reserve, err = pressure.NewReserve(s.w.o.Reserve, func(f pressure.Filesystem) (pressure.Figure, error) {
+		list, _ := n.pods()
+		n.observe(list)
+		return n.free[f], nil
+	})
 	if err != nil {
 		s.w.tell("agent", "usage", name, "node "+name+": "+err.Error())
 		return nil
 	}
+	n.machine.Restore(s.w.now, s.reported[name])
+	if c := conditionOf(object, outOfDisk); c != nil && c.Status == corev1.ConditionTrue {
+		n.reserve.Restore(pressure.Condition{True: true, Since: c.LastTransitionTime.Time})
+	}
 	s.nodes[name] = n
 	return n
+}
+
+func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
+	for i := range n.Status.Conditions {
+		if n.Status.Conditions[i].Type == kind {
+			return &n.Status.Conditions[i]
+		}
+	}
+	return nil
 }
 
 // CapacityOf is what a simulated node has, as its status and annotation say.
@@ -125,6 +154,7 @@ func (n *strain) look() {
 	for _, e := range effects {
 		n.do(e)
 	}
+	n.report()
 	if n.reserve.Update(n.w.now) && (n.reserve.Condition().True || n.w.agents.reports[n.name][outOfDisk] != "") {
 		n.w.Report(n.name, outOfDisk, status(n.reserve.Condition().True))
 	}
@@ -201,9 +231,20 @@ func (n *strain) do(e pressure.Effect) {
 			n.w.tell("agent", "unable", n.name, text)
 		}
 	case pressure.Changed:
-		n.w.Report(n.name, corev1.NodeConditionType(pressure.ConditionType(e.Pressure)), status(n.machine.Conditions()[e.Pressure].True))
 		n.said = ""
 	}
+}
+
+// report has the node's status say what the machine says, where that is news.
+func (n *strain) report() {
+	told := n.w.agents.strains.reported[n.name]
+	for k, c := range n.machine.Conditions() {
+		if c.True != told[k] {
+			told[k] = c.True
+			n.w.Report(n.name, corev1.NodeConditionType(pressure.ConditionType(model.Pressure(k))), status(c.True))
+		}
+	}
+	n.w.agents.strains.reported[n.name] = told
 }
 
 func (n *strain) collected(c pressure.Collect) {

@@ -106,3 +106,19 @@ func TestDiskSettlesBeforeTheNextGoes(t *testing.T) {
 		t.Errorf("%v went, want a alone", gone)
 	}
 }
+
+func TestConditionsOutlastARestart(t *testing.T) {
+	m := hardMemory(Better())
+	m.Restore(at(0), [model.NumPressures]bool{model.MemoryPressure: true})
+	if ok, _, _ := m.Admit(&model.Pod{Spec: &model.PodSpec{BestEffort: true}}, nil); ok {
+		t.Error("a pod is taken")
+	}
+	for _, ms := range []int{1000, 59_000} {
+		if effects, _ := m.Step(at(ms), memory(ms, 1000)); len(effects) > 0 || !m.Conditions()[model.MemoryPressure].True {
+			t.Errorf("after %d ms: %v, %v", ms, effects, m.Conditions())
+		}
+	}
+	if effects, _ := m.Step(at(60_000), memory(60_000, 1000)); !slices.Equal(effects, []Effect{Changed{model.MemoryPressure}}) {
+		t.Errorf("after the transition: %v", effects)
+	}
+}

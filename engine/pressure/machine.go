@@ -49,6 +49,16 @@ func New(c Config) *Machine {
 // Conditions are the node's conditions, by pressure.
 func (m *Machine) Conditions() [model.NumPressures]Condition { return m.conditions }
 
+// Restore has conditions be true that the node's status says are, before anything is seen: as if
+// they had been observed at now, so that they outlast a restart for the transition period.
+func (m *Machine) Restore(now time.Time, is [model.NumPressures]bool) {
+	for k := range is {
+		if is[k] && m.config.Transition > 0 {
+			m.seen[k], m.conditions[k] = now, Condition{True: true, Since: now}
+		}
+	}
+}
+
 // Collecting says that the machine waits for a Collect to be done.
 func (m *Machine) Collecting() bool { return m.pending != nil }
 
@@ -64,19 +74,21 @@ func (m *Machine) Step(now time.Time, o *Observation) (effects []Effect, wake ti
 	wake = m.doubt(now, o)
 	m.judge(now, o)
 	effects, wake = m.report(now, effects, wake)
-	acted := m.pick(now, o)
+	due := m.due(o)
 	for s := range o.Signals {
 		m.last[s] = o.Signals[s].Time
 	}
-	if m.config.LocalStorage && o.CheckLimits && o.Pods != nil {
-		if over := m.overLimits(now, o.Pods()); len(over) > 0 {
+	limits := m.config.LocalStorage && o.CheckLimits
+	if o.Pods == nil || !limits && due == 0 {
+		return effects, wake
+	}
+	pods := o.Pods()
+	if limits {
+		if over := m.overLimits(now, pods); len(over) > 0 {
 			return append(effects, over...), wake
 		}
 	}
-	if acted < 0 {
-		return effects, wake
-	}
-	return m.reclaim(now, o, &m.config.Thresholds[acted], effects, wake)
+	return m.act(now, o, due, pods, effects, wake)
 }
 
 // judge finds out which thresholds are passed.
@@ -140,19 +152,39 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// pick is the threshold to act upon: memory before the rest, below 0 when there is none.
-func (m *Machine) pick(now time.Time, o *Observation) int {
-	best := -1
+// due are the thresholds that may be acted upon, a bit each.
+func (m *Machine) due(o *Observation) (due thresholdSet) {
 	for i := range m.states {
-		t := &m.config.Thresholds[i]
-		if !m.states[i].held || !m.fresh(t.Signal, o) || m.pending != nil && m.collects(t.Signal) != (Collect{}) {
-			continue
-		}
-		if best < 0 || t.Signal.memory() && !m.config.Thresholds[best].Signal.memory() {
-			best = i
+		s := m.config.Thresholds[i].Signal
+		if m.states[i].held && m.fresh(s, o) && (m.pending == nil || m.collects(s) == Collect{}) {
+			due |= 1 << i
 		}
 	}
-	return best
+	return due
+}
+
+// thresholdSet has a bit for each threshold; there are at most two of a signal.
+type thresholdSet uint64
+
+// act acts upon the first threshold that is due, memory before the rest. One that waits for a pod
+// that dies lets the next have its turn, unless nothing is to go on meanwhile.
+func (m *Machine) act(now time.Time, o *Observation, due thresholdSet, pods []Pod, effects []Effect, wake time.Time) ([]Effect, time.Time) {
+	for _, memory := range [2]bool{true, false} {
+		for i := range m.config.Thresholds {
+			t := &m.config.Thresholds[i]
+			if due&(1<<i) == 0 || t.Signal.memory() != memory {
+				continue
+			}
+			until := m.comesBack(now, o, t, pods)
+			if until.IsZero() {
+				return m.reclaim(now, o, t, pods, effects), wake
+			}
+			if wake = sooner(wake, until); !m.config.Options.CountDying {
+				return effects, wake
+			}
+		}
+	}
+	return effects, wake
 }
 
 // fresh says that a signal's figure is newer than that of the Step before.

@@ -35,21 +35,14 @@ type pending struct {
 }
 
 // reclaim acts upon a threshold.
-func (m *Machine) reclaim(now time.Time, o *Observation, t *Threshold, effects []Effect, wake time.Time) ([]Effect, time.Time) {
-	var pods []Pod
-	if o.Pods != nil {
-		pods = o.Pods()
-	}
-	if until := m.comesBack(now, o, t, pods); !until.IsZero() {
-		return effects, sooner(wake, until)
-	}
+func (m *Machine) reclaim(now time.Time, o *Observation, t *Threshold, pods []Pod, effects []Effect) []Effect {
 	effects = append(effects, Announce{Signal: t.Signal, Resource: t.Signal.Resource()})
 	out := m.choose(now, o, t, pods)
 	if c := m.collects(t.Signal); c != (Collect{}) {
 		m.pending = &pending{signal: t.Signal, out: out}
-		return append(effects, c), wake
+		return append(effects, c)
 	}
-	return append(effects, m.goes(now, t.Signal, out)), wake
+	return append(effects, m.goes(now, t.Signal, out))
 }
 
 // goes is that the pod goes, or that nobody can.

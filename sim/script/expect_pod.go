@@ -25,9 +25,9 @@ func expectPod(w *words) (func(*run) error, error) {
 		if node, err = w.name("the node, or the reason"); err != nil {
 			return nil, err
 		}
-	case "pending":
+	case "pending", "failed":
 		words, _ = w.quoted()
-	case "bound", "held", "gone", "running", "succeeded", "failed", "deleting", "ready", "unready":
+	case "bound", "held", "gone", "running", "succeeded", "deleting", "ready", "unready":
 	default:
 		return nil, fmt.Errorf("%q: not known of pods", state)
 	}
@@ -58,6 +58,8 @@ func is(p *corev1.Pod, state, node, words string) bool {
 		return p.Spec.NodeName == "" && p.Status.NominatedNodeName == node
 	case "pending":
 		return p.Spec.NodeName == "" && strings.Contains(c.Message, words)
+	case "failed":
+		return p.Status.Phase == corev1.PodFailed && strings.Contains(p.Status.Message, words)
 	case "held":
 		return p.Spec.NodeName == "" && c.Reason == corev1.PodReasonSchedulingGated
 	case "deleting":
@@ -85,6 +87,9 @@ func condition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition 
 // describe says how a pod is.
 func describe(p *corev1.Pod) string {
 	s := strings.ToLower(string(p.Status.Phase))
+	if p.Status.Message != "" {
+		s += fmt.Sprintf(" (%s: %s)", p.Status.Reason, p.Status.Message)
+	}
 	if p.Spec.NodeName != "" {
 		s += " on " + p.Spec.NodeName
 	} else if c := scheduled(p); c.Message != "" {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/berthproject/berth/engine/pressure/usage"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -63,7 +64,7 @@ func (o *options) space() string {
 }
 
 func readNode(p *parser, w *words) error {
-	known := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable", "joining"}
+	known := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable", "joining", "allocatable=", "usage=", "capacity="}
 	return p.named(w, "node", known, func(name string, o *options) store.Object {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
 		n.Status.Capacity = corev1.ResourceList{
@@ -77,6 +78,17 @@ func readNode(p *parser, w *words) error {
 			n.Spec.Taints = append(n.Spec.Taints, o.taint("taints", t))
 		}
 		n.Spec.Unschedulable = o.has("unschedulable")
+		n.Annotations = o.usage(usage.ParseNode)
+		if c, given := o.values["capacity"]; given {
+			if _, err := usage.ParseCapacity(c, 1, 1, 1); err != nil {
+				o.fail("capacity", err.Error())
+			}
+			n.Annotations = map[string]string{usage.Annotation: n.Annotations[usage.Annotation], usage.CapacityAnnotation: c}
+		}
+		if o.has("allocatable") {
+			n.Status.Allocatable = n.Status.Capacity.DeepCopy()
+			n.Status.Allocatable[corev1.ResourceMemory] = o.quantity("allocatable", "")
+		}
 		sim.Complete(n)
 		if o.has("joining") {
 			sim.Join(n)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/engine/pressure/usage"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -17,7 +18,8 @@ import (
 // podWords are what a pod's line may say.
 var podWords = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "class=", "never", "labels=", "ns=", "node=",
 	"selector=", "tolerate=", "spread=", "affinity=", "anti=", "prefer-affinity=", "prefer-anti=", "gates=", "claims=", "ports=", "scheduler=",
-	"owner=", "replace", "grace=", "starts=", "prestop=", "runs=", "exit=", "stops=", "restart="}
+	"owner=", "replace", "grace=", "starts=", "prestop=", "runs=", "exit=", "stops=", "restart=",
+	"usage=", "storagelimit=", "emptydir=", "containers="}
 
 func readPod(p *parser, w *words) error { return p.named(w, "pod", podWords, podOf) }
 
@@ -28,7 +30,7 @@ func podOf(name string, o *options) store.Object {
 	requests(&s.Containers[0], o)
 	s.NodeName, s.SchedulerName, s.PriorityClassName = o.values["node"], o.values["scheduler"], o.values["class"]
 	if o.has("priority") {
-		n := int32(o.number("priority", 0, -1<<31, 1_000_000_000))
+		n := int32(o.number("priority", 0, -1<<31, 2_000_001_000))
 		s.Priority = &n
 	}
 	if never := corev1.PreemptNever; o.has("never") {
@@ -47,6 +49,7 @@ func podOf(name string, o *options) store.Object {
 	}
 	o.neighbours(s)
 	o.life(pod)
+	o.local(s)
 	sim.Complete(pod)
 	return pod
 }
@@ -107,6 +110,9 @@ func (o *options) life(p *corev1.Pod) {
 	}
 	if o.has("replace") {
 		notes[sim.Replace] = "true"
+	}
+	for note, script := range o.usage(usage.ParsePod) {
+		notes[note] = script
 	}
 	if len(notes) > 0 {
 		p.Annotations = notes

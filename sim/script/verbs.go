@@ -19,7 +19,7 @@ var verbs map[string]verb
 
 func init() {
 	verbs = map[string]verb{
-		"node":          {"node NAME [cpu=4] [memory=8Gi] [pods=110] [storage=..] [res=nvidia.com/gpu=8] [labels=a=b,..] [taints=k=v:NoSchedule,..] [unschedulable] [joining]", readNode},
+		"node":          {"node NAME [cpu=4] [memory=8Gi] [pods=110] [storage=..] [res=nvidia.com/gpu=8] [labels=a=b,..] [taints=k=v:NoSchedule,..] [unschedulable] [joining] [allocatable=7Gi] [usage=memory=1Gi] [capacity=imagefs=50Gi]", readNode},
 		"pod":           {"pod NAME [cpu=] [memory=] [priority=] [labels=] ... (docs/simulate.md has all)", readPod},
 		"deployment":    {"deployment NAME replicas=N [what a pod's line says]", readDeployment},
 		"image":         {"image DEPLOYMENT NAME (rolls it out)", readImage},
@@ -60,7 +60,7 @@ func init() {
 		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1] [after=N]", readSpoil},
 		"calm":          {"calm (no faults from here on)", readCalm},
 		"move":          {"move POD NODE (what no API server does: to see an invariant fail)", readMove},
-		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [noaudit] [keepdebits] [frozen] [ended=N] [evictedcap=N] [evictedttl=1h] [noholds] [nopause] [nopressure] [forbid] [startupgrace=1m] [endpoints] [rest] [exact]", readOption},
+		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [noaudit] [keepdebits] [frozen] [ended=N] [evictedcap=N] [evictedttl=1h] [noholds] [nopause] [nopressure] [forbid] [startupgrace=1m] [endpoints] [rest] [exact] [hard=memory.available<500Mi] [soft=] [softgrace=memory.available=30s] [minreclaim=] [transition=5m] [maxgrace=30] [reserve=256Mi] [compatible]", readOption},
 		"until":         {"until DURATION", readUntil},
 		"expect":        {expectUsage, readExpect},
 	}

@@ -1,0 +1,90 @@
+package script
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/pressure/usage"
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/sim"
+)
+
+// usage is the annotation of what is used over time, if it is given.
+func (o *options) usage(check func(string) (usage.Script, error)) map[string]string {
+	if !o.has("usage") {
+		return nil
+	}
+	if _, err := check(o.values["usage"]); err != nil {
+		o.fail("usage", err.Error())
+	}
+	return map[string]string{usage.Annotation: o.values["usage"]}
+}
+
+// local reads what a pod may store on its node: a limit for each container, emptyDirs as NAME or
+// NAME:SIZE, and how many containers of the same kind there are.
+func (o *options) local(s *corev1.PodSpec) {
+	if o.has("storagelimit") {
+		s.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: o.quantity("storagelimit", "")}
+	}
+	for _, e := range o.list("emptydir") {
+		name, size, sized := strings.Cut(e, ":")
+		v := corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+		if sized {
+			q, err := resource.ParseQuantity(size)
+			if err != nil {
+				o.fail("emptydir", "names such as data, or with a size such as data:1Gi")
+			}
+			v.EmptyDir.SizeLimit = &q
+		}
+		s.Volumes = append(s.Volumes, v)
+	}
+	for i := range o.number("containers", 1, 1, 10) - 1 {
+		c := *s.Containers[0].DeepCopy()
+		c.Name += strconv.FormatInt(i+2, 10)
+		s.Containers = append(s.Containers, c)
+	}
+}
+
+// pressureWords are the options of what nodes do under pressure.
+var pressureWords = []string{"hard=", "soft=", "softgrace=", "minreclaim=", "transition=", "maxgrace=", "compatible", "reserve="}
+
+// pressure reads them, with thresholds as a kubelet's flags have them: hard=memory.available<500Mi,
+// softgrace=memory.available=30s. compatible turns all options of pressure off.
+func (o *options) pressure(s *sim.Options) {
+	c := &s.Pressure
+	if o.has("hard") || o.has("soft") || o.has("minreclaim") {
+		e := config.Eviction{Hard: o.pairs("hard", "<"), Soft: o.pairs("soft", "<"), SoftGracePeriod: o.pairs("softgrace", "="), MinimumReclaim: o.pairs("minreclaim", "=")}
+		thresholds, err := e.Thresholds([]string{"pods"})
+		if err != nil {
+			o.fail("hard", err.Error())
+		}
+		c.Thresholds = thresholds
+	}
+	c.Transition = o.span("transition", c.Transition)
+	c.MaxPodGrace = o.number("maxgrace", c.MaxPodGrace, -1, 86400)
+	if o.has("compatible") {
+		c.Options = pressure.Options{}
+	}
+	if o.has("reserve") {
+		q := o.quantity("reserve", "")
+		s.Reserve.Bytes = [pressure.NumFilesystems]int64{q.Value(), q.Value()}
+	}
+}
+
+// pairs reads a<b,c<d.
+func (o *options) pairs(key, between string) map[string]string {
+	out := map[string]string{}
+	for _, p := range o.list(key) {
+		k, v, ok := strings.Cut(p, between)
+		if !ok {
+			o.fail(key, fmt.Sprintf("SIGNAL%sVALUE, with commas between", between))
+		}
+		out[k] = v
+	}
+	return out
+}
