@@ -21,6 +21,7 @@ import (
 type realCluster struct {
 	*cluster
 	image string
+	files int // of manifests written
 }
 
 // upReal starts `berth up` with one virtual node.
@@ -36,7 +37,7 @@ func upReal(t *testing.T, args ...string) *realCluster {
 	h := newHome(t)
 	t.Cleanup(func() { sweep(t, h.path("data/virtual")) })
 	c := h.up(append([]string{"--virtual-nodes", "1", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi"}, args...)...)
-	return &realCluster{c, image}
+	return &realCluster{cluster: c, image: image}
 }
 
 // sweep removes what a test that failed has left of its virtual nodes.
@@ -61,8 +62,8 @@ func (c *realCluster) pod(name, spec, container string) string {
 // run makes pods of manifests.
 func (c *realCluster) run(manifests ...string) {
 	c.t.Helper()
-	cmd := c.write(fmt.Sprintf("pods-%d.yaml", len(manifests)), strings.Join(manifests, ""))
-	c.must("apply", "-f", cmd)
+	c.files++
+	c.must("apply", "-f", c.write(fmt.Sprintf("pods-%d.yaml", c.files), strings.Join(manifests, "")))
 }
 
 func (c *realCluster) get(name string) *corev1.Pod {
@@ -72,35 +73,84 @@ func (c *realCluster) get(name string) *corev1.Pod {
 	return &p
 }
 
-// TestRealPods runs pods in containers, from `berth up` alone.
+// TestRealPods runs pods in containers, from `berth up` alone, and leaves nothing behind.
 func TestRealPods(t *testing.T) {
 	t.Parallel()
 	c := upReal(t)
+	c.must("create", "configmap", "settings", "--from-literal=a=from a config map")
+	c.must("create", "secret", "generic", "key", "--from-literal=b=from a secret")
+	// All at once, as a node has them; each is looked at below.
 	c.run(
 		c.pod("web", "", `args: ["-listen=:8080"], readinessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1}`),
 		c.pod("ends", "restartPolicy: Never, ", `args: [exit, "7"]`),
-		c.pod("works", "restartPolicy: OnFailure, ", `args: [echo, done]`),
+		c.pod("fails", "restartPolicy: OnFailure, ", `args: [exit, "3"]`),
+		c.pod("sick", "", `args: ["-listen=:8080", "-unready-after=1s"], livenessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1, failureThreshold: 1}`),
+		c.pod("reads", `restartPolicy: Never, volumes: [{name: c, configMap: {name: settings}}, {name: s, secret: {secretName: key}}, {name: e, emptyDir: {}},
+  {name: d, downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.labels}}]}}],
+  initContainers: [{name: before, image: "`+c.image+`", args: [touch, /e/made], volumeMounts: [{name: e, mountPath: /e}]}], `,
+			`args: [cat, /c/a, /s/b, /d/name, /e/made], volumeMounts: [{name: c, mountPath: /c}, {name: s, mountPath: /s}, {name: d, mountPath: /d}, {name: e, mountPath: /e}]`),
 	)
-	c.must("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
-	if logs := c.must("logs", "web"); !strings.Contains(logs, "listening at") {
-		t.Errorf("logs of web: %q", logs)
-	}
-	c.must("wait", "--for=jsonpath={.status.phase}=Failed", "pod/ends", "--timeout=60s")
-	if end := c.get("ends").Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 7 || end.Reason != "Error" {
-		t.Errorf("ends: %+v, want exit code 7", end)
-	}
-	c.must("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/works", "--timeout=60s")
-	if logs := c.must("logs", "works"); logs != "done\n" {
-		t.Errorf("logs of works: %q", logs)
-	}
-	if out := c.must("exec", "web", "--", "/workload", "echo", "hello"); out != "hello\n" {
-		t.Errorf("exec: %q", out)
-	}
+	t.Run("logs and exec", c.logsAndExec)
+	t.Run("ends and restarts", c.endsAndRestarts)
+	t.Run("volumes", func(t *testing.T) {
+		c.must("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads", "--timeout=60s")
+		want := "from a config mapfrom a secretapp=\"reads\""
+		if got := c.must("logs", "reads", "-c", "main"); strings.TrimSpace(got) != want {
+			t.Errorf("reads saw %q, want %q", got, want)
+		}
+	})
+	t.Run("eviction by memory", c.evictionByMemory)
 	place := c.path("data/virtual")
 	if code := c.proc.stop(); code != 0 {
 		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())
 	}
 	noneLeft(t, place)
+}
+
+func (c *realCluster) logsAndExec(t *testing.T) {
+	c.must("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	if logs := c.must("logs", "web"); !strings.Contains(logs, "listening at") {
+		t.Errorf("logs of web: %q", logs)
+	}
+	if out := c.must("exec", "web", "--", "/workload", "echo", "hello"); out != "hello\n" {
+		t.Errorf("exec: %q", out)
+	}
+	web := c.get("web")
+	if web.Status.PodIP == "" || !strings.HasPrefix(web.Status.ContainerStatuses[0].ContainerID, "containerd://") {
+		t.Errorf("web has IP %q, container %q", web.Status.PodIP, web.Status.ContainerStatuses[0].ContainerID)
+	}
+}
+
+func (c *realCluster) endsAndRestarts(t *testing.T) {
+	c.must("wait", "--for=jsonpath={.status.phase}=Failed", "pod/ends", "--timeout=60s")
+	if end := c.get("ends").Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 7 || end.Reason != "Error" {
+		t.Errorf("ends: %+v, want exit code 7", end)
+	}
+	c.must("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "pod/fails", "--timeout=60s")
+	if last := c.get("fails").Status.ContainerStatuses[0].LastTerminationState.Terminated; last == nil || last.ExitCode != 3 {
+		t.Errorf("fails ended last as %+v, want exit code 3", last)
+	}
+	// A probe that fails ends the container, and it is started again.
+	eventually(t, happenWithin, func() error {
+		if s := c.get("sick").Status.ContainerStatuses[0]; s.RestartCount == 0 {
+			return fmt.Errorf("sick has not been restarted: %+v", s.State)
+		}
+		return nil
+	})
+	c.must("delete", "pod", "fails", "sick", "--timeout=60s")
+}
+
+// evictionByMemory: the pod that takes the node's memory goes, no other.
+func (c *realCluster) evictionByMemory(t *testing.T) {
+	c.run(c.pod("hog", "restartPolicy: Never, ", `args: ["-memory=2Gi", "-memory-rate=300Mi"]`))
+	c.must("wait", "--for=jsonpath={.status.reason}=Evicted", "pod/hog", "--timeout=60s")
+	hog := c.get("hog")
+	if hog.Status.Phase != corev1.PodFailed || !strings.Contains(hog.Status.Message, "The node was low on resource: memory") {
+		t.Errorf("hog is %s: %s", hog.Status.Phase, hog.Status.Message)
+	}
+	if web := c.get("web"); web.Status.Phase != corev1.PodRunning || web.Status.ContainerStatuses[0].RestartCount > 0 {
+		t.Errorf("web is %s after %d restarts", web.Status.Phase, web.Status.ContainerStatuses[0].RestartCount)
+	}
 }
 
 // noneLeft checks that nothing of virtual nodes in a place is left.
