@@ -156,7 +156,7 @@ func (p *Process) keep(ctx context.Context) {
 		p.mu.Lock()
 		p.pid, p.lastExit = 0, err
 		p.mu.Unlock()
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > 10*time.Second {
 			pause = 50 * time.Millisecond
 		}
 		select {
