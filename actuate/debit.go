@@ -23,6 +23,8 @@ type RefusedError struct {
 	Budget  *policyv1.PodDisruptionBudget // as it was read
 	Allowed int32
 	Wanted  int
+	// Refunded are those that have got back what was taken from them before, as they are now.
+	Refunded []*policyv1.PodDisruptionBudget
 }
 
 func (e *RefusedError) Error() string {
@@ -58,10 +60,13 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 		case err != nil:
 			return nil, err
 		case refusal != nil:
+			refused := &RefusedError{Budget: refusal, Allowed: allows(refusal), Wanted: len(x.Paid)}
 			for _, g := range done {
-				d.refund(ctx, g)
+				if b := d.refund(ctx, g); b != nil {
+					refused.Refunded = append(refused.Refunded, b)
+				}
 			}
-			return nil, &RefusedError{Budget: refusal, Allowed: allows(refusal), Wanted: len(x.Paid)}
+			return nil, refused
 		}
 		done = append(done, got)
 		for _, name := range got.paid {
@@ -156,17 +161,18 @@ func allows(b *policyv1.PodDisruptionBudget) int32 {
 
 // refund takes entries back, but not of a pod that somebody else is at displacing: he has found the entry and
 // counts on it, and what is given back would be spent on another pod besides. What cannot be taken back ages out, on the safe side.
-func (d *Displacer) refund(ctx context.Context, taken debited) {
+// It returns the budget as it is then; nil if nothing was taken back.
+func (d *Displacer) refund(ctx context.Context, taken debited) *policyv1.PodDisruptionBudget {
 	client := d.Client.PolicyV1().PodDisruptionBudgets(taken.namespace)
 	going := func(name string) bool { return d.leaving(ctx, taken.namespace, name) }
 	taken.paid, taken.overruled = slices.DeleteFunc(taken.paid, going), slices.DeleteFunc(taken.overruled, going)
 	if len(taken.paid)+len(taken.overruled) == 0 {
-		return
+		return nil
 	}
 	for range debitTries {
 		b, err := client.Get(ctx, taken.name, metav1.GetOptions{})
 		if err != nil {
-			return
+			return nil
 		}
 		for _, name := range taken.overruled {
 			delete(b.Status.DisruptedPods, name)
@@ -177,10 +183,15 @@ func (d *Displacer) refund(ctx context.Context, taken debited) {
 				b.Status.DisruptionsAllowed++
 			}
 		}
-		if _, err = client.UpdateStatus(ctx, b, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
-			return
+		is, err := client.UpdateStatus(ctx, b, metav1.UpdateOptions{})
+		switch {
+		case err == nil:
+			return is
+		case !apierrors.IsConflict(err):
+			return nil
 		}
 	}
+	return nil
 }
 
 // leaving says that somebody displaces a pod, or is about to, or that nobody knows.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -53,7 +54,11 @@ func (a *Actuator) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	}
 	entries, err := a.door.Debit(ctx, e.Plan.Debits, e.Plan.Victims, displace.Preemption.Policy().Overrules(e.Number))
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
-		return scheduling.Outcome{Result: scheduling.Refused, Budgets: []*model.Budget{a.o.Budget(refused.Budget)}, Why: err.Error()}
+		out := scheduling.Outcome{Result: scheduling.Refused, Why: err.Error()}
+		for _, b := range append([]*policyv1.PodDisruptionBudget{refused.Budget}, refused.Refunded...) { // the next choice is made on what they are now
+			out.Budgets = append(out.Budgets, a.o.Budget(b))
+		}
+		return out
 	}
 	if err != nil {
 		return scheduling.Outcome{Result: scheduling.Unknown, Why: err.Error()}

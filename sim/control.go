@@ -27,7 +27,7 @@ func IsReader(name string) bool { return watched()[name] != nil }
 func Watches(name string, k store.Kind) bool { return slices.Contains(watched()[name], k) }
 
 // Effects are the words for requests that can be spoilt.
-var Effects = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "mark", "tell", "delete", "status", "reset", "node", "unready"}
+var Effects = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "book", "mark", "tell", "delete", "status", "reset", "node", "unready"}
 
 // IsEffect says whether a word names an effect that can be spoilt; any does.
 func IsEffect(name string) bool { return name == "any" || slices.Contains(Effects, name) }

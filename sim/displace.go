@@ -23,6 +23,8 @@ type displacement struct {
 	fails  bool   // nobody will report its end: it is marked as failed at once
 	// obeys: budgets were asked, and have an entry for it if they had to.
 	obeys bool
+	// books: it overrules budgets, and is booked in them.
+	books bool
 	words string // for the timeline, after the pod's name
 }
 
@@ -30,13 +32,17 @@ type displacement struct {
 // deletion. All of it may be done again. A pod that is gone is a success.
 func (c *client) displace(d displacement, then func(error)) {
 	key := keyOf(d.pod)
-	steps := []struct {
+	type step struct {
 		effect string
 		do     func() error
-	}{
+	}
+	steps := []step{
 		{"mark", func() error { return c.w.mark(&d) }},
 		{"tell", func() error { return c.w.record(&d.record, c.name) }},
 		{"delete", func() error { return c.w.driveOut(&d, c.name) }},
+	}
+	if d.books && isReady(d.pod) && len(c.w.cover.of(d.pod)) > 0 {
+		steps = append([]step{{"book", func() error { return c.w.book(&d) }}}, steps...)
 	}
 	var next func(i int)
 	next = func(i int) {

@@ -105,6 +105,13 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 // refund gives back what this decision took from the budgets before the one that refused.
 func (r *request) refund() {
 	r.s.w.refund(r.taken)
+	for _, t := range r.taken {
+		if o, ok := r.s.w.api.Get(store.Budgets, store.Key(t.budget.Namespace, t.budget.Name)); ok {
+			if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+				r.budgets = append(r.budgets, b)
+			}
+		}
+	}
 	r.taken = nil
 }
 

@@ -85,7 +85,7 @@ func (e *evictor) evict(order taints.Evict) {
 	if order.Tolerated {
 		words += fmt.Sprintf(", tolerated for %d s", order.Seconds)
 	}
-	d := displacement{pod: p, words: words, record: displace.Record{Cause: displace.Taint, Victim: e.w.model(p), Node: p.Spec.NodeName, Rule: rule}}
+	d := displacement{pod: p, words: words, books: !e.w.o.Unbooked, record: displace.Record{Cause: displace.Taint, Victim: e.w.model(p), Node: p.Spec.NodeName, Rule: rule}}
 	e.displace(d, func(err error) {
 		if err != nil {
 			e.steps.put(taints.Failed{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)})

@@ -35,7 +35,9 @@ type Options struct {
 	// Taints and NodeHealth are the policies of who drives pods off nodes.
 	Taints     taints.Options
 	NodeHealth nodehealth.Options
-	GC         podgc.Options
+	// Unbooked has evictions by taint booked in no budget, as upstream's are.
+	Unbooked bool
+	GC       podgc.Options
 	// Pressure is what nodes go by of which something is scripted to be used, Reserve what
 	// their disks keep free.
 	Pressure pressure.Config

@@ -4,5 +4,7 @@
 //	watch of nodes and pods ──▶ Step ──▶ Evict  ──▶ workers: actuate.Displacer; what fails is told the machine
 //	              its own clock ──┘  └──▶ Cancel ──▶ event "Cancelling deletion of Pod ..."
 //
+// A pod that is healthy until then is booked in the budgets that are overruled (booking.go).
+//
 // Nothing is kept: after a restart the same follows from the objects.
 package taints

@@ -42,6 +42,7 @@ type Displacer interface {
 type evictions struct {
 	pods      corelisters.PodLister
 	displacer Displacer
+	booking   *booking
 	events    record.EventRecorder
 	counts    *counts
 	steps     *loop.Stepper[taints.Event]
@@ -54,7 +55,7 @@ type evictions struct {
 
 type key struct{ namespace, name, uid string }
 
-// Run evicts until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods;
+// Run evicts until ctx ends. factory, which is started here if it is not yet, supplies nodes, pods and budgets;
 // metrics, which may be nil, shows what is counted. An error means that it could not
 // start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o taints.Options, metrics prometheus.Registerer, log klog.Logger) error {
@@ -67,7 +68,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	e := &evictions{
-		pods: pods.Lister(), displacer: displacer, log: log, orders: map[key]taints.Evict{},
+		pods: pods.Lister(), displacer: displacer, booking: newBooking(factory.Policy().V1().PodDisruptionBudgets().Lister()), log: log, orders: map[key]taints.Evict{},
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component}),
 		steps:  loop.NewStepper[taints.Event](), counts: counts,
 	}
@@ -76,6 +77,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return err
 	}
 	factory.Start(ctx.Done())
+	// Budgets are not waited for: who may not read them overrules them as the stock component does.
 	if !cache.WaitForCacheSync(ctx.Done(), pods.Informer().HasSynced, nodes.Informer().HasSynced) {
 		return nil
 	}
@@ -121,7 +123,7 @@ func (e *evictions) evict(ctx context.Context, k key) (time.Duration, error) {
 	}
 	p, err := e.pods.Pods(k.namespace).Get(k.name)
 	if err == nil && string(p.UID) == k.uid {
-		err = e.displacer.Displace(ctx, actuate.Displacement{Pod: p, Cause: displace.Taint, Rule: rule(&order)})
+		err = e.booking.displace(ctx, e.displacer, actuate.Displacement{Pod: p, Cause: displace.Taint, Rule: rule(&order)})
 		if err == nil {
 			e.counts.deleted(order.Due)
 		}

@@ -23,7 +23,7 @@ type Outcome struct {
 	// Answer is for an Ask that is Done, Candidates for an AskVictims.
 	Answer     *Answer
 	Candidates []Candidate
-	// Budgets are, for a Preempt that is Refused, those that did not allow it, as they are.
+	// Budgets are, for a Preempt that is Refused, those that did not allow it, and those that got back what was taken before, as they are.
 	Budgets []*model.Budget
 }
 

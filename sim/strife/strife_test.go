@@ -49,7 +49,7 @@ func TestAllDisplacersAtOnceSoak(t *testing.T) {
 func TestStaleStatusOverdrawsBudgets(t *testing.T) {
 	for seed := int64(14); seed < 54; seed++ {
 		o := options(t)
-		o.Evictions = budget.Evictions{}
+		o.Evictions, o.Unbooked = budget.Evictions{}, true
 		s := Strife{Seed: seed, Pods: 150, For: time.Minute, Unsettled: true, Options: o}
 		w, err := s.Run()
 		if err != nil {

@@ -69,6 +69,8 @@ func housekeeping() map[string][]rbacv1.PolicyRule {
 		},
 		"taint-eviction-controller": {
 			allow(read, core, "nodes"), allow("delete get list watch", core, "pods"), allow("patch update", core, "pods/status"),
+			// Beyond upstream's: evictions are booked in the budgets that they overrule.
+			allow(read, policyGroup, "poddisruptionbudgets"), allow("update", policyGroup, "poddisruptionbudgets/status"),
 		},
 		"disruption-controller": {
 			allow(read, policyGroup, "poddisruptionbudgets"), allow("update", policyGroup, "poddisruptionbudgets/status"),
