@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -37,7 +38,18 @@ func (s *scripted) Recall(p *corev1.Pod) []podlife.Status {
 	return s.recalled[p.UID]
 }
 
-func (s *scripted) Sweep(known map[types.UID]bool) { s.swept = known }
+func (s *scripted) Sweep(known map[types.UID]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.swept = known
+}
+
+// done is what was asked of it.
+func (s *scripted) done() (starts []podlife.Start, resumed []string, swept map[types.UID]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.starts), slices.Clone(s.resumed), s.swept
+}
 
 func (s *scripted) Start(p *corev1.Pod, container string, attempt int32) {
 	s.mu.Lock()
@@ -46,6 +58,8 @@ func (s *scripted) Start(p *corev1.Pod, container string, attempt int32) {
 }
 
 func (s *scripted) Resume(_ *corev1.Pod, container string, _ podlife.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.resumed = append(s.resumed, container)
 }
 
@@ -153,11 +167,12 @@ func TestContainersAreFoundAgain(t *testing.T) {
 			{Name: "c", State: podlife.Up, Started: now.Time},
 			{Name: "d", State: podlife.Ended, Exit: podlife.Exit{Code: 3, Started: now.Time, Ended: now.Time}, Restarts: 1}}}}
 		defer script(t, api, &s)()
-		if len(s.resumed) != 1 || s.resumed[0] != "c" || !s.swept["p"] {
-			t.Errorf("resumed %v, swept all but %v", s.resumed, s.swept)
+		starts, resumed, swept := s.done()
+		if len(resumed) != 1 || resumed[0] != "c" || !swept["p"] {
+			t.Errorf("resumed %v, swept all but %v", resumed, swept)
 		}
-		if want := (podlife.Start{Container: "e"}); len(s.starts) != 1 || s.starts[0] != want {
-			t.Errorf("started %v", s.starts)
+		if want := (podlife.Start{Container: "e"}); len(starts) != 1 || starts[0] != want {
+			t.Errorf("started %v", starts)
 		}
 		p := get(t, api, "p").Status
 		if p.ContainerStatuses[0].State.Running == nil || p.ContainerStatuses[1].State.Waiting == nil || p.ContainerStatuses[1].State.Waiting.Reason != "CrashLoopBackOff" {
@@ -165,8 +180,8 @@ func TestContainersAreFoundAgain(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if want := (podlife.Start{Container: "d", Attempt: 2}); len(s.starts) != 2 || s.starts[1] != want {
-			t.Errorf("started %v", s.starts)
+		if starts, _, _ = s.done(); len(starts) != 2 || starts[1] != (podlife.Start{Container: "d", Attempt: 2}) {
+			t.Errorf("started %v", starts)
 		}
 	})
 }
