@@ -16,6 +16,7 @@ type Group struct {
 	root   bool // version 2's root has no memory.current
 	usage  file
 	stat   file
+	kernel file // version 1 only
 	limit  file
 	oom    file
 	pids   file
@@ -51,11 +52,13 @@ func (h *Host) Open(path string) (*Group, error) {
 		at(&g.usage, memory, "memory.current")
 		at(&g.limit, memory, "memory.max")
 		at(&g.oom, memory, "memory.events")
+		g.kernel.fd = -1
 		at(&g.cpu, h.Dir("cpu", path), "cpu.stat")
 	} else {
 		at(&g.usage, memory, "memory.usage_in_bytes")
 		at(&g.limit, memory, "memory.limit_in_bytes")
 		at(&g.oom, memory, "memory.oom_control")
+		at(&g.kernel, memory, "memory.kmem.usage_in_bytes")
 		at(&g.cpu, h.Dir("cpuacct", path), "cpuacct.usage")
 	}
 	if g.stat.fd < 0 {
@@ -78,7 +81,7 @@ func (h *Host) pressure(path string) string {
 
 // Close closes the files.
 func (g *Group) Close() {
-	for _, f := range []*file{&g.usage, &g.stat, &g.limit, &g.oom, &g.pids, &g.pidMax, &g.cpu, &g.stall, &g.info} {
+	for _, f := range []*file{&g.usage, &g.stat, &g.kernel, &g.limit, &g.oom, &g.pids, &g.pidMax, &g.cpu, &g.stall, &g.info} {
 		f.close()
 	}
 }

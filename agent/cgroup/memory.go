@@ -12,6 +12,7 @@ type Memory struct {
 	ActiveFile   int64 // page cache used more than once, or dirty and met by reclaim (version 1)
 	File         int64 // all page cache, with shared memory and tmpfs
 	Unevictable  int64 // memory, of processes or page cache, that is locked
+	Kernel       int64 // what the kernel holds for them: page tables, stacks, slabs
 	Dirty        int64 // page cache not yet written
 	Writeback    int64 // page cache being written
 	Anon         int64 // memory of processes, without shared memory and tmpfs
@@ -34,6 +35,11 @@ func (m *Memory) Unreclaimable() int64 { return m.Anon + m.Shmem }
 func (m *Memory) WorkingCache() int64 {
 	return max(m.ActiveFile, m.File-m.Shmem-m.InactiveFile-m.Unevictable)
 }
+
+// Unaccounted is what is charged and not yet counted as anything. The kernel
+// collects its counts after some number of changes or 2 s, whichever is sooner; with
+// large folios hundreds of MiB may be missing until then.
+func (m *Memory) Unaccounted() int64 { return max(m.Usage-m.File-m.Anon-m.Kernel, 0) }
 
 // Unlimited is the limit of a cgroup without one.
 const Unlimited = math.MaxInt64
@@ -62,6 +68,9 @@ func (g *Group) Memory(m *Memory) error {
 		m.take2(text)
 	} else {
 		m.take1(text)
+		if g.kernel.fd >= 0 {
+			m.Kernel, _ = g.kernel.number()
+		}
 	}
 	return nil
 }
@@ -125,6 +134,8 @@ func (m *Memory) take2(text []byte) {
 			m.Anon = v
 		case "file":
 			m.File = v
+		case "kernel":
+			m.Kernel = v
 		case "unevictable":
 			m.Unevictable = v
 		case "shmem":

@@ -50,6 +50,29 @@ func (h *Host) Procs(path string) ([]int, error) {
 	return pids, nil
 }
 
+// Anonymous is the memory of the processes in the cgroup and in all below it
+// that is theirs alone, as their page tables have it now, in bytes. What several
+// share since a fork counts for each.
+func (h *Host) Anonymous(path string) (int64, error) {
+	pids, err := h.Procs(path)
+	if err != nil {
+		return 0, err
+	}
+	page := int64(os.Getpagesize())
+	var sum int64
+	for _, pid := range pids {
+		text, err := os.ReadFile(filepath.Join(h.proc, strconv.Itoa(pid), "statm"))
+		fields := strings.Fields(string(text))
+		if err != nil || len(fields) < 3 {
+			continue // it has ended
+		}
+		resident, _ := strconv.ParseInt(fields[1], 10, 64)
+		shared, _ := strconv.ParseInt(fields[2], 10, 64)
+		sum += max(resident-shared, 0) * page
+	}
+	return sum, nil
+}
+
 // gone takes the error of a cgroup that has been removed as no error.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || isGone(err) {

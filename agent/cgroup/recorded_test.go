@@ -35,7 +35,7 @@ func TestRecordedNodeOfVersion2(t *testing.T) {
 	if err := g.Memory(&m); err != nil {
 		t.Fatal(err)
 	}
-	if want := (cgroup.Memory{Usage: 72876032, Anon: 72241152, Faults: 476}); m != want {
+	if want := (cgroup.Memory{Usage: 72876032, Anon: 72241152, Kernel: 401408, Faults: 476}); m != want {
 		t.Errorf("memory %+v, want %+v", m, want)
 	}
 	for name, f := range map[string]struct {
@@ -110,7 +110,7 @@ func TestStatOfVersion2(t *testing.T) {
 	at := filepath.Join(root, "sys/fs/cgroup/node")
 	for name, text := range map[string]string{
 		"memory.current":  "1000000\n",
-		"memory.stat":     "anon 1\nfile 40\nunevictable 8\nshmem 2\nfile_dirty 3\nfile_writeback 4\ninactive_file 5\nactive_file 6\nworkingset_refault_file 7\nworkingset_refault_anon 9\n",
+		"memory.stat":     "anon 1\nfile 40\nkernel 100\nunevictable 8\nshmem 2\nfile_dirty 3\nfile_writeback 4\ninactive_file 5\nactive_file 6\nworkingset_refault_file 7\nworkingset_refault_anon 9\n",
 		"memory.pressure": "some avg10=12.34 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=1.00 avg60=0.00 avg300=0.00 total=250\n",
 		"memory.events":   "low 0\nhigh 1011\nmax 0\noom 2\noom_kill 3\noom_group_kill 0\n",
 		"pids.max":        "max\n",
@@ -129,12 +129,15 @@ func TestStatOfVersion2(t *testing.T) {
 	}
 	defer g.Close()
 	var m cgroup.Memory
-	want := cgroup.Memory{Usage: 1000000, Anon: 1, File: 40, Unevictable: 8, Shmem: 2, Dirty: 3, Writeback: 4, InactiveFile: 5, ActiveFile: 6, Refaults: 7}
+	want := cgroup.Memory{Usage: 1000000, Anon: 1, File: 40, Unevictable: 8, Kernel: 100, Shmem: 2, Dirty: 3, Writeback: 4, InactiveFile: 5, ActiveFile: 6, Refaults: 7}
 	if err := g.Memory(&m); err != nil || m != want {
 		t.Errorf("memory %+v, %v", m, err)
 	}
 	if m.WorkingSet() != 999995 || m.Unreclaimable() != 3 {
 		t.Errorf("working set %d, unreclaimable %d", m.WorkingSet(), m.Unreclaimable())
+	}
+	if m.Unaccounted() != 1000000-1-40-100 {
+		t.Errorf("unaccounted %d", m.Unaccounted())
 	}
 	if m.WorkingCache() != 40-2-5-8 {
 		t.Errorf("page cache in the working set %d", m.WorkingCache())

@@ -42,6 +42,10 @@ func (s *Shell) observeMemory(now time.Time) {
 	capacity, err := s.figures.Memory(&s.memory)
 	s.signal(pressure.MemoryAvailable, now, capacity-s.memory.WorkingSet(), capacity, err)
 	s.obs.Cache = pressure.Cache{Known: err == nil, Active: s.memory.WorkingCache(), Refaults: s.memory.Refaults, Stalled: -1}
+	if err == nil && s.near() {
+		s.hidden = max(s.opts.Stats.PageCache(s.agent.Pods(s.opts.Node))-s.pods.File, 0)
+		s.obs.Cache.Active += s.hidden
+	}
 	if s.figures.HasStalls() && s.figures.Stall(&s.stall) == nil {
 		s.obs.Cache.Stalled = s.stall.Some
 	}
@@ -55,6 +59,21 @@ func (s *Shell) observeMemory(now time.Time) {
 	}
 	s.signal(pressure.AllocatableMemoryAvailable, now, capacity-s.pods.WorkingSet(), capacity, err)
 }
+
+// near says that memory may be short, and that it would matter to know what the
+// kernel has not counted yet.
+func (s *Shell) near() bool {
+	s.hidden = 0
+	stat := &s.obs.Signals[pressure.MemoryAvailable]
+	if !s.opts.Config.Options.Confirm || stat.Available > most(s.needs.memory, stat.Capacity)+stat.Capacity/4 {
+		return false
+	}
+	_, ok, err := s.figures.Allocatable(&s.pods)
+	return ok && err == nil && s.pods.Unaccounted() > uncounted
+}
+
+// uncounted is how much memory may be unaccounted before pods are asked for theirs.
+const uncounted = 16 << 20
 
 // observeDisks reads the file systems. While one is low and the pods' disk use is
 // not known afresh, the figures keep their old time, so that they end nobody.

@@ -103,7 +103,7 @@ func (s *Shell) memoryPace(stat *pressure.Stat) time.Duration {
 // discounted is the page cache that the machine does not count at once.
 func (s *Shell) discounted() int64 {
 	if s.opts.Config.Options.Confirm {
-		return s.memory.WorkingCache()
+		return s.memory.WorkingCache() + s.hidden
 	}
 	return 0
 }

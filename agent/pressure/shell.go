@@ -43,6 +43,7 @@ type Shell struct {
 	// Of the loop alone.
 	obs        pressure.Observation
 	memory     cgroup.Memory
+	hidden     int64 // page cache that the kernel has not counted yet
 	pods       cgroup.Memory
 	stall      cgroup.Stall
 	list       []*corev1.Pod

@@ -1,0 +1,103 @@
+package scripted
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/pressure"
+)
+
+// look reads, decides and acts once, and says when to look again; zero: when something comes.
+func (s *Shell) look(n *node, now time.Time) (next time.Time) {
+	list := s.agent.Pods(n.name)
+	n.mu.Lock()
+	var effects []pressure.Effect
+	if n.collects != nil && !now.Before(n.done) {
+		n.usage.Collect(now, *n.collects)
+		n.collects = nil
+		o, _ := n.observe(now, list)
+		effects = n.machine.Collected(now, &o)
+	}
+	o, scripted := n.observe(now, list)
+	more, wake := n.machine.Step(now, &o)
+	effects = append(effects, more...)
+	changed := n.reserve.Update(now) && (n.was || n.reserve.Condition().True)
+	n.was = n.was || n.reserve.Condition().True
+	calm := !n.reserve.Condition().True && !n.machine.Collecting()
+	for _, c := range n.machine.Conditions() {
+		calm = calm && !c.True
+	}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case pressure.Collect:
+			n.collects, n.done = &e, now.Add(collecting)
+		case pressure.Evict:
+			n.dying[types.UID(e.Pod.UID)] = now.Add(time.Duration(e.Grace) * time.Second)
+		case pressure.Changed:
+			changed = true
+		}
+	}
+	n.mu.Unlock()
+	for _, e := range effects {
+		s.tell(n, list, e)
+	}
+	if changed {
+		s.agent.Report(n.name)
+	}
+	if !scripted && n.usage.Own.Empty() && calm {
+		return time.Time{}
+	}
+	if next = now.Add(looked); wake.After(now) && wake.Before(next) {
+		next = wake
+	}
+	return next
+}
+
+// tell carries out what others must know of.
+func (s *Shell) tell(n *node, list []*corev1.Pod, e pressure.Effect) {
+	switch e := e.(type) {
+	case pressure.Announce:
+		if s.opts.Events != nil {
+			s.opts.Events.Event(&corev1.ObjectReference{Kind: "Node", Name: n.name, UID: types.UID(n.name)}, corev1.EventTypeWarning,
+				pressure.ReasonThresholdMet, "Attempting to reclaim "+e.Resource)
+		}
+	case pressure.Unable:
+		s.opts.Log.V(2).Info("Unable to evict any pods", "node", n.name, "signal", e.Signal.String())
+	case pressure.Evict:
+		for _, p := range list {
+			if string(p.UID) == e.Pod.UID {
+				s.evict(n, p, &e)
+			}
+		}
+	}
+}
+
+func (s *Shell) evict(n *node, p *corev1.Pod, e *pressure.Evict) {
+	out := agent.Eviction{Pod: p.UID, Reason: pressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, Now: e.Condition && e.Grace <= 1,
+		Done: func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			delete(n.dying, p.UID)
+		}}
+	if e.Condition {
+		out.Condition = &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: pressure.ReasonDisruption,
+			Message: e.Message, LastTransitionTime: metav1.Now()}
+	}
+	s.agent.Evict(out)
+	if s.opts.Events != nil {
+		s.opts.Events.AnnotatedEventf(p, annotations(e.Annotations), corev1.EventTypeWarning, pressure.ReasonEvicted, "%s", e.Message)
+	}
+}
+
+func annotations(labels []model.Label) map[string]string {
+	out := map[string]string{}
+	for _, l := range labels {
+		out[l.Key] = l.Value
+	}
+	return out
+}
