@@ -89,7 +89,7 @@ func (s *strains) of(name string, used bool) *strain {
 	n := &strain{w: s.w, name: name}
 	n.node.Since = object.CreationTimestamp.Time
 	var err error
-	if n.node.Capacity, err = CapacityOf(object); err == nil && object.Annotations[usage.Annotation] != "" {
+	if n.node.Capacity, err = intake.CapacityOf(object); err == nil && object.Annotations[usage.Annotation] != "" {
 		n.node.Own, err = usage.ParseNode(object.Annotations[usage.Annotation])
 	}
 	if err != nil {
@@ -123,12 +123,6 @@ func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCond
 		}
 	}
 	return nil
-}
-
-// CapacityOf is what a simulated node has, as its status and annotation say.
-func CapacityOf(n *corev1.Node) (usage.Capacity, error) {
-	memory, allocatable, storage := n.Status.Capacity[corev1.ResourceMemory], n.Status.Allocatable[corev1.ResourceMemory], n.Status.Capacity[corev1.ResourceEphemeralStorage]
-	return usage.ParseCapacity(n.Annotations[usage.CapacityAnnotation], memory.Value(), allocatable.Value(), storage.Value())
 }
 
 // scriptsOf reads a pod's annotations.

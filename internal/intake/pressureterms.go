@@ -98,3 +98,12 @@ func UsageOf(pod *corev1.Pod) (out map[string]*usage.Script, err error) {
 	}
 	return out, err
 }
+
+// CapacityOf is what a simulated node has, as its status and annotation say.
+func CapacityOf(n *corev1.Node) (usage.Capacity, error) {
+	memory, allocatable, storage := n.Status.Capacity[corev1.ResourceMemory], n.Status.Allocatable[corev1.ResourceMemory], n.Status.Capacity[corev1.ResourceEphemeralStorage]
+	if allocatable.IsZero() {
+		allocatable = memory
+	}
+	return usage.ParseCapacity(n.Annotations[usage.CapacityAnnotation], memory.Value(), allocatable.Value(), storage.Value())
+}
