@@ -23,11 +23,16 @@ func Certificate(node string, certPEM, keyPEM []byte) (tls.Certificate, error) {
 		if err != nil {
 			return cert, fmt.Errorf("agent: the credential of node %q: %w", node, err)
 		}
-		if slices.Contains(cert.Leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth) {
+		if Serves(cert.Leaf) {
 			return cert, nil
 		}
 	}
 	return selfSigned(node)
+}
+
+// Serves says that a certificate may be shown by a server.
+func Serves(cert *x509.Certificate) bool {
+	return slices.Contains(cert.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 }
 
 func selfSigned(node string) (tls.Certificate, error) {

@@ -6,21 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/real"
-	"github.com/berthproject/berth/agent/runtime"
-	"github.com/berthproject/berth/agent/runtime/simulated"
-	berthconfig "github.com/berthproject/berth/internal/config"
 )
 
 // agentFlags are those of berth agent.
@@ -125,12 +118,19 @@ func (f *agentFlags) simulate(ctx context.Context, out io.Writer, config *rest.C
 	if err := mayServe(ctx, config, list[0].Name); err != nil {
 		return err
 	}
-	a, err := newAgent(config, list, settings.berth.Nodes)
+	answer, err := ofCredential(config)
+	if err != nil {
+		return err
+	}
+	nodes, err := playNodes(config, list, settings.berth.Nodes, answer)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "agent of %d simulated node(s) at %s; Ctrl-C stops\n", len(list), config.Host)
-	return a.Run(ctx)
+	return runParts(ctx, func(p *parts) error {
+		nodes.start(p)
+		return nil
+	})
 }
 
 // serve serves this machine, or a part of it, as a node.
@@ -158,18 +158,4 @@ func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Conf
 		fmt.Fprintf(out, "agent of node %s at %s: %s; Ctrl-C stops, pods run on\n", f.name, config.Host, words)
 	}
 	return real.Run(ctx, o)
-}
-
-// newAgent serves nodes with the simulated runtime.
-func newAgent(config *rest.Config, nodes []*corev1.Node, o berthconfig.Nodes) (*agent.Agent, error) {
-	config = rest.CopyConfig(config)
-	config.QPS = -1 // the server says when it is too much
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	return agent.New(agent.Options{
-		Client: client, Nodes: nodes, Writers: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(),
-		Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) },
-	})
 }

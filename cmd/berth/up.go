@@ -147,11 +147,15 @@ func (o *upOptions) startAll(p *parts, server *apiserver.Server, nodes []*corev1
 		return 0, err
 	}
 	if len(nodes) > 0 {
-		a, err := newAgent(as(config, pki.Component("simulated-nodes").Name), nodes, settings.berth.Nodes)
+		answer, err := ofCluster(server)
 		if err != nil {
 			return 0, err
 		}
-		p.run("nodes", a.Run)
+		s, err := playNodes(as(config, pki.SimulatedNodes().Name), nodes, settings.berth.Nodes, answer)
+		if err != nil {
+			return 0, err
+		}
+		s.start(p)
 	}
 	if err := o.real.start(p, server, settings); err != nil {
 		return 0, err
