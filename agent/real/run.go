@@ -83,7 +83,7 @@ func (n *node) words() string {
 
 // serve runs all parts until ctx ends or one of them does.
 func (n *node) serve(ctx context.Context, server func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := n.ending(ctx, machineStops)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	part := func(run func(context.Context) error) {
