@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -54,7 +55,8 @@ func (v *Volumes) Changed(pod *corev1.Pod) {
 }
 
 // refresh writes the files anew whose sources have changed: those of all pods, or of
-// those that have changed themselves. What cannot be read stays as it is.
+// those that have changed themselves. What cannot be read stays as it is; volumes that could
+// not be made are tried again.
 func (v *Volumes) refresh(ctx context.Context, justChanged bool) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
@@ -66,10 +68,15 @@ func (v *Volumes) refresh(ctx context.Context, justChanged bool) {
 		p.mu.Lock()
 		due := p.changed || !justChanged
 		p.changed = false
-		pod, volumes := p.pod, maps.Clone(p.volumes)
+		pod, volumes, lacking := p.pod, maps.Clone(p.volumes), p.lacking
 		p.mu.Unlock()
 		if !due {
 			continue
+		}
+		if lacking && !justChanged { // whoever prepared it may have given up: the pod runs
+			if err := v.complete(ctx, p, pod, filepath.Join(v.root, string(pod.UID))); err != nil {
+				v.opts.Log.V(1).Info("a pod still lacks a volume", "namespace", pod.Namespace, "pod", pod.Name, "err", err)
+			}
 		}
 		b := &builder{Volumes: v, pod: pod, tokens: &p.tokens, reader: reader}
 		for i := range pod.Spec.Volumes {

@@ -23,9 +23,11 @@ func (v *Volumes) Teardown(uid types.UID) error {
 		return err
 	}
 	if p := v.prepared(uid); p != nil {
+		p.making.Lock()
 		p.mu.Lock()
 		p.gone = true
 		p.mu.Unlock()
+		p.making.Unlock()
 	}
 	for _, below := range []string{subPaths, "volumes"} {
 		if err := remove(filepath.Join(dir, below)); err != nil {

@@ -44,11 +44,13 @@ type Volumes struct {
 // podVolumes is what is kept of a prepared pod.
 type podVolumes struct {
 	tokens tokens
+	making sync.Mutex // held while volumes are made, and while they begin to be removed
 
 	mu      sync.Mutex
 	pod     *corev1.Pod
 	gone    bool // Teardown was called: nothing may be written any more
 	changed bool // its labels or annotations, since its files were written
+	lacking bool // a volume could not be made: it is tried again with the next look at files
 	volumes map[string]mounted
 }
 
@@ -100,7 +102,16 @@ func (v *Volumes) Prepare(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	p := v.keep(pod)
+	return v.complete(ctx, v.keep(pod), pod, dir)
+}
+
+// complete makes the volumes of a pod that are not there yet.
+func (v *Volumes) complete(ctx context.Context, p *podVolumes, pod *corev1.Pod, dir string) (err error) {
+	p.making.Lock()
+	defer p.making.Unlock()
+	if p.ended() {
+		return fmt.Errorf("volumes of pod %s/%s: have been removed", pod.Namespace, pod.Name)
+	}
 	used := used(pod)
 	b := &builder{Volumes: v, pod: pod, tokens: &p.tokens, reader: newReader(v.opts.Client)}
 	for i := range pod.Spec.Volumes {
@@ -119,6 +130,9 @@ func (v *Volumes) Prepare(ctx context.Context, pod *corev1.Pod) error {
 		p.volumes[volume.Name] = m
 		p.mu.Unlock()
 	}
+	p.mu.Lock()
+	p.lacking = err != nil
+	p.mu.Unlock()
 	return err
 }
 
@@ -148,6 +162,12 @@ func (p *podVolumes) has(volume string) bool {
 	defer p.mu.Unlock()
 	_, ok := p.volumes[volume]
 	return ok
+}
+
+func (p *podVolumes) ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.gone
 }
 
 // make makes one volume.
