@@ -20,7 +20,7 @@ func TestKubectl(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *cluster){
 		"get": kubectlGet, "describe": kubectlDescribe, "apply": kubectlApply, "server-side apply": kubectlServerSide, "diff": kubectlDiff,
 		"patch": kubectlPatch, "label and annotate": kubectlLabel, "taint and cordon": kubectlTaint, "scale": kubectlScale, "rollout": kubectlRollout, "cascade": kubectlCascade,
-		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "what is not there": kubectlMissing, "delete": kubectlDelete,
+		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "top": kubectlTop, "what is not there": kubectlMissing, "delete": kubectlDelete,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, &cluster{home{t, c.dir}, c.proc, c.kubeconfig}) })
 	}
@@ -244,9 +244,28 @@ func kubectlAuth(t *testing.T, c *cluster) {
 	has(t, r.stdout, "system:serviceaccount:default:default")
 }
 
+// kubectlTop: simulated pods use what they are scripted to, and the CPU that they request.
+func kubectlTop(t *testing.T, c *cluster) {
+	c.must("run", "greedy", "--image", "x:1", "--overrides", `{"metadata":{"annotations":{"sim.berth.dev/usage":"memory=64Mi"}},
+		"spec":{"containers":[{"name":"greedy","image":"x:1","resources":{"requests":{"cpu":"250m"}}}]}}`)
+	c.must("wait", "--for=condition=Ready", "pod/greedy", "--timeout=60s")
+	eventually(t, happenWithin, func() error {
+		if r := c.kubectl("top", "pod", "greedy", "--containers", "--no-headers"); strings.Join(strings.Fields(r.stdout), " ") != "greedy greedy 250m 64Mi" {
+			return fmt.Errorf("top of a pod: %s", r)
+		}
+		return nil
+	})
+	has(t, c.must("top", "nodes"), "MEMORY(bytes)", "n1", "n2")
+	has(t, c.must("get", "pods.metrics.k8s.io", "greedy"), "WINDOW", "250m")
+	if r := c.kubectl("logs", "greedy"); r.code != 1 || !strings.Contains(r.stderr, `pod "greedy" is simulated by node`) {
+		t.Errorf("logs of a simulated pod: %s", r)
+	}
+	c.must("delete", "pod", "greedy")
+}
+
 // kubectlMissing: what Berth does not serve fails at once and says so.
 func kubectlMissing(t *testing.T, c *cluster) {
-	for _, args := range [][]string{{"top", "nodes"}, {"logs", "web"}, {"exec", "web", "--", "ls"}, {"get", "ships"}, {"get", "pod", "ghost"}, {"frob"}} {
+	for _, args := range [][]string{{"logs", "web"}, {"exec", "web", "--", "ls"}, {"get", "ships"}, {"get", "pod", "ghost"}, {"frob"}} {
 		r := c.kubectl(args...)
 		if r.code != 1 || r.stdout != "" || !strings.HasPrefix(strings.ToLower(r.stderr), "error") {
 			t.Errorf("kubectl %v: %s", args, r)
