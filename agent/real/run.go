@@ -82,8 +82,8 @@ func (n *node) words() string {
 }
 
 // serve runs all parts until ctx ends or one of them does.
-func (n *node) serve(ctx context.Context, server func(context.Context) error) error {
-	ctx, cancel := n.ending(ctx, machineStops)
+func (n *node) serve(parent context.Context, server func(context.Context) error) error {
+	ctx, cancel := n.ending(parent, machineStops)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	part := func(run func(context.Context) error) {
@@ -103,7 +103,7 @@ func (n *node) serve(ctx context.Context, server func(context.Context) error) er
 	part(server)
 	part(n.agent.Run)
 	wg.Wait()
-	if err := context.Cause(ctx); err != context.Canceled {
+	if err := context.Cause(ctx); parent.Err() == nil && err != context.Canceled {
 		return err
 	}
 	return nil
