@@ -29,6 +29,7 @@ type node struct {
 	seen  *corev1.Node          // want, with what others say of it; only the loop touches it
 
 	pressure Pressure // nil: nobody watches it
+	recalled bool     // pressure knows what the API had of the node's conditions
 	active   active
 	news     chan struct{} // holds one when its status is to be written soon
 	halting  atomic.Bool   // it is being shut down, or has been
@@ -97,6 +98,10 @@ func (a *Agent) put(ctx context.Context, n *node) error {
 	}
 	if err != nil {
 		return err
+	}
+	if r, ok := n.pressure.(Recaller); ok && !n.recalled {
+		n.recalled = true
+		r.Recall(have.Status.Conditions)
 	}
 	if patch := metadataPatch(want, have); patch != nil {
 		if have, err = nodes.Patch(ctx, want.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {

@@ -20,6 +20,12 @@ type Pressure interface {
 	Conditions() []corev1.NodeCondition
 }
 
+// Recaller is a Pressure that goes on where the agent was before it started anew.
+type Recaller interface {
+	// Recall is told once, when the node is registered, what the API has of its conditions.
+	Recall(conditions []corev1.NodeCondition)
+}
+
 // Refusal is why a node does not take a pod, as the pod's status says it.
 type Refusal struct{ Reason, Message string }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent"
+	agentpressure "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/engine/podlife"
 	"github.com/berthproject/berth/engine/pressure"
@@ -86,6 +87,21 @@ func (w watch) Conditions() []corev1.NodeCondition {
 		return n.conditions()
 	}
 	return nil
+}
+
+// Recall implements agent.Recaller.
+func (w watch) Recall(conditions []corev1.NodeCondition) {
+	for _, c := range conditions {
+		if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			w.shell.begin(w.name)
+		}
+	}
+	if n := w.shell.node(w.name); n != nil {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		agentpressure.Recall(time.Now(), conditions, n.machine, n.reserve)
+		n.was = n.was || n.reserve.Condition().True
+	}
 }
 
 func (s *Shell) node(name string) *node {

@@ -41,6 +41,13 @@ func cluster(t *testing.T, notes map[string]string, pods ...*corev1.Pod) *fake.C
 	for _, p := range pods {
 		create(t, api, p)
 	}
+	serve(t, api, notes)
+	return api
+}
+
+// serve runs the agent and the shell; notes are the node's annotations.
+func serve(t *testing.T, api *fake.Clientset, notes map[string]string) {
+	t.Helper()
 	n := agent.Uniform("n1", resource.MustParse("8"), resource.MustParse("4Gi"))
 	n.Annotations = notes
 	nodes := []*corev1.Node{n}
@@ -65,7 +72,6 @@ func cluster(t *testing.T, notes map[string]string, pods ...*corev1.Pod) *fake.C
 			}
 		}
 	})
-	return api
 }
 
 func create(t *testing.T, api *fake.Clientset, p *corev1.Pod) {
@@ -161,6 +167,22 @@ func TestAFullDiskTakesNoPods(t *testing.T) {
 		pass(5 * time.Second)
 		if got := holds(t, api); !slices.Contains(got, "OutOfDisk") || !slices.Contains(got, "DiskPressure") {
 			t.Errorf("conditions %v", got)
+		}
+	})
+}
+
+func TestPressureOutlastsARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue}}}})
+		serve(t, api, nil)
+		pass(4 * time.Minute)
+		if got := holds(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
+			t.Errorf("conditions %v after 4 minutes", got)
+		}
+		pass(2 * time.Minute)
+		if got := holds(t, api); got != nil {
+			t.Errorf("conditions %v after 6 minutes", got)
 		}
 	})
 }

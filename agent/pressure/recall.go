@@ -1,0 +1,37 @@
+package pressure
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/pressure"
+)
+
+// Recall has the machine go on with the conditions that the API has of the node: a pressure
+// lasts for its transition period from the restart on, a full disk from when it was full. The kubelet
+// forgets both, so that the pods that it has just thrown out come back.
+func (s *Shell) Recall(conditions []corev1.NodeCondition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	Recall(time.Now(), conditions, s.machine, s.reserve)
+}
+
+// Recall has a machine and a reserve go on with conditions of a node.
+func Recall(now time.Time, conditions []corev1.NodeCondition, m *pressure.Machine, r *pressure.Reserve) {
+	var are [model.NumPressures]bool
+	for i := range conditions {
+		c := &conditions[i]
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		if c.Type == OutOfDisk {
+			r.Restore(pressure.Condition{True: true, Since: c.LastTransitionTime.Time})
+		}
+		for k := range are {
+			are[k] = are[k] || string(c.Type) == pressure.ConditionType(model.Pressure(k))
+		}
+	}
+	m.Restore(now, are)
+}
