@@ -107,7 +107,7 @@ func (n *node) makeRunner(report func(runtime.Report)) (err error) {
 	o, k := &n.opts, &n.opts.Kubelet
 	pulls := image.NewMetrics()
 	n.registry.MustRegister(pulls)
-	n.images = image.New(image.Options{Service: n.service, Event: n.event, Metrics: pulls, Parallel: parallel(k), Changed: n.report,
+	n.images = image.New(image.Options{Service: n.service, Event: n.event, Metrics: pulls, Parallel: parallel(k), Changed: n.imageCame,
 		Secret: func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 			return n.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 		}})

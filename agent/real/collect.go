@@ -74,6 +74,12 @@ func (n *node) ballast() string {
 	return filepath.Join(dir, "berth.ballast")
 }
 
+// imageCame is told when an image was pulled.
+func (n *node) imageCame() {
+	n.collector.Came()
+	n.report()
+}
+
 // report has the node's status written soon: what it tells has changed.
 func (n *node) report() { n.agent.Report(n.opts.Name) }
 

@@ -14,6 +14,8 @@ type Collector struct {
 	opts    Options
 	ballast ballast
 
+	came chan struct{} // an image has come
+
 	mu      sync.Mutex
 	images  map[string]*record // by id
 	started time.Time
@@ -25,8 +27,17 @@ func New(o Options) (*Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Collector{opts: o, ballast: ballast{path: o.Ballast, bytes: ballastBytes}, images: map[string]*record{}, started: o.Now()}
+	c := &Collector{opts: o, ballast: ballast{path: o.Ballast, bytes: ballastBytes}, images: map[string]*record{}, came: make(chan struct{}, 1), started: o.Now()}
 	return c, nil
+}
+
+// Came tells that an image has come: it is looked at soon, since its age counts from when it was seen
+// first. It returns at once.
+func (c *Collector) Came() {
+	select {
+	case c.came <- struct{}{}:
+	default: // it will be seen together with the one before
+	}
 }
 
 // Run collects until ctx ends.
@@ -34,12 +45,15 @@ func (c *Collector) Run(ctx context.Context) {
 	images, containers := time.NewTicker(c.opts.ImagesEvery), time.NewTicker(c.opts.ContainersEvery)
 	defer images.Stop()
 	defer containers.Stop()
-	c.prepare(ctx)
+	c.holdBallast()
+	c.note(ctx)
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return
+		case <-c.came:
+			c.note(ctx)
 		case <-containers.C:
 			err = c.Containers(ctx)
 		case <-images.C:
@@ -51,13 +65,18 @@ func (c *Collector) Run(ctx context.Context) {
 	}
 }
 
-// prepare notes which images are there, since ages count from when they were first seen.
-func (c *Collector) prepare(ctx context.Context) {
+func (c *Collector) holdBallast() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.ballast.keep(); err != nil {
 		c.opts.Log.Error(err, "There will be no ballast to give up when the disk of the images is full")
 	}
+}
+
+// note notes which images are there.
+func (c *Collector) note(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if _, err := c.look(ctx, c.opts.Now()); err != nil && ctx.Err() == nil {
 		c.opts.Log.Error(err, "Images were not listed; they will be when they are collected")
 	}

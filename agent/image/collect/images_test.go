@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -139,6 +140,31 @@ func TestMaxAge(t *testing.T) {
 	if got := b.removed(); !slices.Equal(got, []string{"old:1"}) {
 		t.Errorf("removed %q, want the old one", got)
 	}
+}
+
+// Ages count from when an image came, not from the look that finds too little room.
+func TestAgesCountFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := fake.New("app:1")
+		c, err := New(Options{Service: service, ImageFs: stats.NewDisk("/"), Policy: greedy()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go c.Run(ctx)
+		time.Sleep(time.Minute)
+		service.PutImage("new:1", 10)
+		c.Came()
+		time.Sleep(time.Minute + time.Second)
+		if err := c.Reclaim(ctx, true, true); err != nil || !slices.Equal(service.Calls(), []string{"RemoveImage app:1"}) {
+			t.Errorf("after two minutes: %q, %v, want the first image to go", service.Calls(), err)
+		}
+		time.Sleep(time.Minute)
+		if err := c.Reclaim(ctx, true, true); err != nil || !slices.Equal(service.Calls(), []string{"RemoveImage app:1", "RemoveImage new:1"}) {
+			t.Errorf("after three minutes: %q, %v, want the other one, too", service.Calls(), err)
+		}
+	})
 }
 
 func TestFaults(t *testing.T) {
