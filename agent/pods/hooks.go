@@ -38,6 +38,10 @@ func (r *Runner) PreStop(object *corev1.Pod, container string) {
 		if c != nil && spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
 			ctx, cancel := context.WithTimeout(p.ctx, graceOf(object))
 			defer cancel()
+			select {
+			case <-c.settled: // one that ran before the agent started is looked up first
+			case <-ctx.Done():
+			}
 			if err := p.hook(ctx, c, spec, spec.Lifecycle.PreStop); err != nil && p.ctx.Err() == nil {
 				r.event(object, container, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
 			}

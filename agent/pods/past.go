@@ -170,9 +170,9 @@ func (p *pod) recalled(status *cri.ContainerStatus) podlife.Status {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := &run{pod: p, name: name, attempt: attempt, id: status.GetId(), info: p.runner.info(name, status)}
+	c := &run{pod: p, name: name, attempt: attempt, id: status.GetId(), info: p.runner.info(name, status), state: ended, settled: make(chan struct{})}
+	close(c.settled)
 	e := p.exited(c, status)
-	c.state = ended
 	p.runs[name] = c
 	s.State = podlife.Ended
 	s.Exit = podlife.Exit{Code: e.Code, Signal: e.Signal, Reason: e.Reason, Message: e.Message, Started: e.Began, Ended: e.At}

@@ -52,7 +52,8 @@ type run struct {
 
 	// Guarded by the pod's lock.
 	state    state
-	id       string // of the container, once there is one
+	settled  chan struct{} // closed when it is up or has ended
+	id       string        // of the container, once there is one
 	info     *runtime.ContainerInfo
 	due      time.Time // of the next try
 	failures int
@@ -85,7 +86,7 @@ func (p *pod) enqueue(c *run) {
 	if old := p.runs[c.name]; old != nil && old.state != ended {
 		return // podlife never starts one that runs
 	}
-	c.pod = p
+	c.pod, c.settled = p, make(chan struct{})
 	p.runs[c.name] = c
 	if p.ctx.Err() != nil {
 		p.never(c)
@@ -169,12 +170,15 @@ func (p *pod) settle(c *run, err error) {
 		over = true
 	case err == nil:
 		c.state = up
+		close(c.settled)
 		p.tell(podlife.Started{Container: c.name, At: c.began}, c)
+		p.aim(c, p.probes[c.name])
 		if c.stopping {
 			p.halt(c)
 		}
 	case c.launched: // stopped while its postStart hook ran, or since that failed
 		over, c.state = true, up
+		close(c.settled)
 		if !c.stopping {
 			c.grace = graceOf(p.object)
 		}
@@ -205,6 +209,9 @@ func (p *pod) never(c *run) {
 func (p *pod) finish(c *run, e podlife.Exited) {
 	if c.state == ended {
 		return
+	}
+	if c.state != up {
+		close(c.settled)
 	}
 	c.state = ended
 	if c.cancel != nil {

@@ -12,19 +12,31 @@ import (
 )
 
 // Probe implements runtime.Runtime.
-func (r *Runner) Probe(object *corev1.Pod, container string, kind podlife.Probes, attempt int32) {
+func (r *Runner) Probe(object *corev1.Pod, container string, kind podlife.Probes, _ int32) {
 	p := r.pod(object.UID)
 	if p == nil || r.opts.Prober == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c, spec := p.runs[container], find(object, container)
-	if c == nil || c.state == ended || spec == nil {
-		return // its end is on its way
-	}
 	p.probes[container] |= kind
-	r.opts.Prober.Start(probe.Target{Pod: object, Container: literal(spec), Probe: kind, Attempt: attempt, ID: c.id, Address: p.address(), Started: c.began})
+	// One that ran before the agent started may not have been looked up yet.
+	if c := p.runs[container]; c != nil && c.state == up {
+		p.aim(c, kind)
+	}
+}
+
+// kinds are those of probes.
+var kinds = []podlife.Probes{podlife.Startup, podlife.Readiness, podlife.Liveness}
+
+// aim points the prober at a container that runs, for those of these kinds that are wanted. p.mu is held.
+func (p *pod) aim(c *run, some podlife.Probes) {
+	spec := find(p.object, c.name)
+	for _, kind := range kinds {
+		if p.probes[c.name]&some&kind != 0 && spec != nil {
+			p.runner.opts.Prober.Start(probe.Target{Pod: p.object, Container: literal(spec), Probe: kind, Attempt: int32(c.attempt), ID: c.id, Address: p.address(), Started: c.began})
+		}
+	}
 }
 
 // address is where the pod is reached; with the node's network, the node's. p.mu is held.
@@ -71,9 +83,9 @@ func (r *Runner) Unprobe(uid types.UID, container string, kind podlife.Probes) {
 func (p *pod) unprobe() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for container, kinds := range p.probes {
-		for _, kind := range []podlife.Probes{podlife.Startup, podlife.Readiness, podlife.Liveness} {
-			if kinds&kind != 0 {
+	for container, wanted := range p.probes {
+		for _, kind := range kinds {
+			if wanted&kind != 0 {
 				p.runner.opts.Prober.Stop(p.object.UID, container, kind)
 			}
 		}

@@ -36,9 +36,11 @@ type rig struct {
 	events  []string
 	lives   map[types.UID]*life
 	late    bool
+	held    func() // called when a pod has been recalled
 
 	box   sync.Mutex
 	in    []runtime.Report
+	heard []string // events
 	ready chan struct{}
 }
 
@@ -59,10 +61,10 @@ func newRig(t *testing.T, change ...func(*Options)) *rig {
 	g.changed = sync.NewCond(&g.mu)
 	g.opts = Options{Service: g.service, NodeName: "n1", Node: testNode, Root: t.TempDir(), Images: present{g.service}, Volumes: g.volumes, Log: klog.Background(),
 		Event: func(p *corev1.Pod, container, _, reason, message string) {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.events = append(g.events, fmt.Sprintf("%s/%s %s: %s", p.Name, container, reason, message))
-			g.changed.Broadcast()
+			g.box.Lock()
+			defer g.box.Unlock()
+			g.heard = append(g.heard, fmt.Sprintf("%s/%s %s: %s", p.Name, container, reason, message))
+			g.nudge()
 		}}
 	for _, f := range change {
 		f(&g.opts)
@@ -114,6 +116,9 @@ func (g *rig) admit(pod *corev1.Pod) {
 	was := g.runner.Recall(pod)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.held != nil {
+		g.held()
+	}
 	l := &life{pod: pod, life: podlife.New(intake.LifeSpec(&pod.Spec))}
 	if len(was) > 0 {
 		l.life = podlife.Resume(intake.LifeSpec(&pod.Spec), podlife.Running, was)
@@ -139,6 +144,10 @@ func (g *rig) reported(r runtime.Report) {
 	g.box.Lock()
 	defer g.box.Unlock()
 	g.in = append(g.in, r)
+	g.nudge()
+}
+
+func (g *rig) nudge() {
 	select {
 	case g.ready <- struct{}{}:
 	default:
@@ -154,10 +163,11 @@ func (g *rig) loop(ctx context.Context) {
 		case <-g.ready:
 		}
 		g.box.Lock()
-		in := g.in
-		g.in = nil
+		in, heard := g.in, g.heard
+		g.in, g.heard = nil, nil
 		g.box.Unlock()
 		g.mu.Lock()
+		g.events = append(g.events, heard...)
 		for _, r := range in {
 			g.reports = append(g.reports, r)
 			if l := g.lives[r.Pod]; l != nil {

@@ -97,16 +97,14 @@ func (r *Runner) Update(object *corev1.Pod) {
 }
 
 // Stop implements runtime.Runtime.
-func (r *Runner) Stop(uid types.UID, container string) {
-	if p := r.pod(uid); p != nil {
-		p.stop(container, false)
-	}
-}
+func (r *Runner) Stop(uid types.UID, container string) { r.end(uid, container, false) }
 
 // Kill implements runtime.Runtime.
-func (r *Runner) Kill(uid types.UID, container string) {
-	if p := r.pod(uid); p != nil {
-		p.stop(container, true)
+func (r *Runner) Kill(uid types.UID, container string) { r.end(uid, container, true) }
+
+func (r *Runner) end(uid types.UID, container string, kill bool) {
+	if p := r.pod(uid); p != nil && p.stop(container, kill) {
+		r.event(p.seen(), container, corev1.EventTypeNormal, "Killing", "Stopping container "+container)
 	}
 }
 

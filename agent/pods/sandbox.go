@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -135,11 +136,28 @@ func (r *Runner) removeSandbox(id string) error {
 	return nil
 }
 
+// boxPatience is how long a sandbox that is down is left to whoever may have ended it.
+const boxPatience = 200 * time.Millisecond
+
+// dying says that what runs of the pod is being stopped already. p.mu is held.
+func (p *pod) dying() bool {
+	some := false
+	for _, c := range p.runs {
+		if c.state != ended {
+			if !c.stopping {
+				return false
+			}
+			some = true
+		}
+	}
+	return some
+}
+
 // boxLost takes in that the pod's sandbox is down: what runs in it is ended too, and starts again in a new one.
 func (p *pod) boxLost(id string) {
 	r := p.runner
 	p.mu.Lock()
-	if p.box.id != id || p.leaving.asked {
+	if p.box.id != id || p.leaving.asked || p.dying() {
 		p.mu.Unlock()
 		return
 	}

@@ -12,14 +12,15 @@ import (
 // over is podlife's, who kills then.
 const longestGrace = 24 * 3600
 
-// stop ends a run: at once if kill is given, and else by asking.
-func (p *pod) stop(name string, kill bool) {
+// stop ends a run: at once if kill is given, and else by asking. It says whether this is the first that a running one hears of it.
+func (p *pod) stop(name string, kill bool) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.runs[name]
 	if c == nil || c.state == ended || c.stopping && (!kill || c.killing) {
-		return
+		return false
 	}
+	first = !c.stopping && c.state == up
 	c.stopping, c.killing = true, kill
 	switch c.state {
 	case queued:
@@ -29,7 +30,7 @@ func (p *pod) stop(name string, kill bool) {
 			c.due = time.Time{}
 			p.queue = append(p.queue, c)
 			p.nudge()
-			return
+			return false
 		}
 		p.never(c)
 		p.nudge()
@@ -40,6 +41,7 @@ func (p *pod) stop(name string, kill bool) {
 	case up:
 		p.halt(c)
 	}
+	return first
 }
 
 // halt has a container that runs stopped, as c says how, and sees to its end. p.mu is held.
@@ -105,6 +107,8 @@ func (r *Runner) look(id string) {
 	case box != nil:
 		status, err := r.opts.Service.PodSandboxStatus(r.ctx, id)
 		if missing(err) || err == nil && status.GetState() != cri.PodSandboxState_SANDBOX_READY {
+			// Who kills a whole pod tells the agent right after.
+			pause(r.ctx, boxPatience, nil)
 			box.boxLost(id)
 		}
 	}
