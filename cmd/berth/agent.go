@@ -122,7 +122,7 @@ func (f *agentFlags) simulate(ctx context.Context, out io.Writer, config *rest.C
 	if err != nil {
 		return err
 	}
-	nodes, err := playNodes(config, list, settings.berth.Nodes, answer)
+	nodes, err := playNodes(config, list, settings, answer)
 	if err != nil {
 		return err
 	}

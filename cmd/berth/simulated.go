@@ -7,26 +7,32 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/pressure/scripted"
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/simulated"
 	"github.com/berthproject/berth/agent/serve/crowd"
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
-	berthconfig "github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/engine/pressure"
 )
 
-// simulatedNodes are an agent of simulated nodes and the server that answers about them.
+// simulatedNodes are an agent of simulated nodes, who watches what they run short of, and the
+// server that answers about them.
 type simulatedNodes struct {
 	agent  *agent.Agent
+	watch  *scripted.Shell
 	server *crowd.Server // nil where the credential is not one to serve with
 }
 
 // playNodes makes the agent of nodes, which connects by config and answers by answer.
-func playNodes(config *rest.Config, nodes []*corev1.Node, o berthconfig.Nodes, answer crowd.Options) (*simulatedNodes, error) {
+func playNodes(config *rest.Config, nodes []*corev1.Node, settings settings, answer crowd.Options) (*simulatedNodes, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server says when it is too much
 	client, err := kubernetes.NewForConfig(config)
@@ -38,16 +44,32 @@ func playNodes(config *rest.Config, nodes []*corev1.Node, o berthconfig.Nodes, a
 	if s.server, err = crowd.Announce(answer, nodes); err != nil {
 		return nil, err
 	}
+	s.watch = watchSimulated(nodes, settings, client)
+	o := settings.berth.Nodes
 	s.agent, err = agent.New(agent.Options{
 		Client: client, Nodes: nodes, Writers: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(),
-		Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) },
+		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.watch.Runtime(simulated.New(report)) }, Pressure: s.watch.Node,
 	})
 	return s, err
 }
 
-// start starts both.
+// watchSimulated is who watches what the nodes run short of, by the same configuration as real ones.
+func watchSimulated(nodes []*corev1.Node, settings settings, client kubernetes.Interface) *scripted.Shell {
+	events := record.NewBroadcaster()
+	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	o := scripted.Options{Nodes: nodes, Config: settings.kubelet.Pressure, Log: klog.Background(),
+		Reserve: pressure.ReserveConfig{Transition: pressure.DefaultReserveTransition}, Events: events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})}
+	o.Config.Options = settings.berth.Pressure.Options()
+	for f := range o.Reserve.Bytes {
+		o.Reserve.Bytes[f] = defaultLowDisk << 20
+	}
+	return scripted.New(o)
+}
+
+// start starts them.
 func (s *simulatedNodes) start(p *parts) {
 	p.run("nodes", s.agent.Run)
+	p.run("pressure of nodes", func(ctx context.Context) error { return s.watch.Run(ctx, s.agent) })
 	if s.server != nil {
 		p.run("server of nodes", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
 	}

@@ -151,7 +151,7 @@ func (o *upOptions) startAll(p *parts, server *apiserver.Server, nodes []*corev1
 		if err != nil {
 			return 0, err
 		}
-		s, err := playNodes(as(config, pki.SimulatedNodes().Name), nodes, settings.berth.Nodes, answer)
+		s, err := playNodes(as(config, pki.SimulatedNodes().Name), nodes, settings, answer)
 		if err != nil {
 			return 0, err
 		}
