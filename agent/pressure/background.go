@@ -63,9 +63,18 @@ func (s *Shell) remeasure(cause string) {
 	if !ok || signal.Pressure() != pressure.NodeFsAvailable.Pressure() {
 		return
 	}
+	s.forgetDisks()
+}
+
+// forgetDisks has disk use measured anew before it is decided upon. A measurement that
+// is under way does not count.
+func (s *Shell) forgetDisks() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.known = s.measured
-	s.mu.Unlock()
+	if s.measuring {
+		s.known++
+	}
 }
 
 // tend starts what is due in the background: measuring disks, and opening the

@@ -96,7 +96,12 @@ func (s *Shell) observeDisks(now time.Time) {
 	if len(s.needs.disk) == 0 {
 		return
 	}
-	hold := s.needs.lowDisk(&s.obs) && (now.Before(s.unable[model.DiskPressure]) || !s.diskKnown(now))
+	low := s.needs.lowDisk(&s.obs)
+	if low && !s.low {
+		s.forgetDisks() // what was measured before tells nothing of who has filled it
+	}
+	s.low = low
+	hold := low && (now.Before(s.unable[model.DiskPressure]) || !s.diskKnown(now))
 	for of, d := range s.disks {
 		stat := &s.obs.Signals[of]
 		switch {

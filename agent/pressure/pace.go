@@ -79,7 +79,7 @@ func (s *Shell) pace(now, wake time.Time) time.Duration {
 		next = s.opts.Slow // there is nobody to end: looking often does not help
 	}
 	if !wake.IsZero() {
-		next = min(next, max(wake.Sub(now), time.Millisecond))
+		next = min(next, max(wake.Sub(now), s.opts.Fast))
 	}
 	return next
 }

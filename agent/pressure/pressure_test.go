@@ -32,6 +32,12 @@ func hard(memory int64) pressure.Config {
 // watching runs a shell over the node until stop.
 func watching(t *testing.T, n *plain.Node, c pressure.Config, change func(*shell.Options)) (s *shell.Shell, stop func()) {
 	t.Helper()
+	return watchingAs(t, n, n, c, change)
+}
+
+// watchingAs is watching with another agent than the node itself.
+func watchingAs(t *testing.T, n *plain.Node, a shell.Agent, c pressure.Config, change func(*shell.Options)) (s *shell.Shell, stop func()) {
+	t.Helper()
 	log, _ := ktesting.NewTestContext(t)
 	o := shell.Options{Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: c, Stats: n.Stats, Log: log}
 	if change != nil {
@@ -43,7 +49,7 @@ func watching(t *testing.T, n *plain.Node, c pressure.Config, change func(*shell
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
-	go func() { done <- s.Run(ctx, n) }()
+	go func() { done <- s.Run(ctx, a) }()
 	return s, func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -52,6 +52,7 @@ type Shell struct {
 	given      [pressure.NumSignals]time.Time
 	checked    int                           // measurements whose limits were checked
 	known      int                           // measurements that disks may be decided on
+	low        bool                          // a disk was low at the last look
 	unable     [model.NumPressures]time.Time // there is nobody to end until then
 	lastLook   time.Time
 	lastKilled time.Time

@@ -81,8 +81,9 @@ func (s Spec) object() *corev1.Pod {
 	uid := fmt.Sprintf("%s-%d", s.Name, made.Add(1))
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: s.Name, UID: types.UID(uid), ResourceVersion: "1", CreationTimestamp: metav1.Now()},
-		Spec:       corev1.PodSpec{Priority: &s.Priority, Containers: []corev1.Container{{Name: "main", Image: "plain"}}},
-		Status:     corev1.PodStatus{Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBestEffort},
+		Spec: corev1.PodSpec{Priority: &s.Priority, Containers: []corev1.Container{{Name: "main", Image: "plain"}},
+			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBestEffort},
 	}
 	if s.Memory != "" {
 		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(s.Memory)}

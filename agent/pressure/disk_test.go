@@ -1,0 +1,208 @@
+package pressure_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/agent/volume"
+	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/internal/testkit"
+	"github.com/berthproject/berth/internal/testkit/plain"
+)
+
+// scratch is a small file system with a directory for each pod, and garbage
+// that can be collected.
+type scratch struct {
+	*plain.Node
+	dir   string
+	mu    sync.Mutex
+	calls []string
+}
+
+// newScratch mounts a file system of 32 MiB and 1000 inodes. It is in memory: its
+// bytes and inodes run out as those of a disk do, and nothing here measures memory.
+func newScratch(t *testing.T) *scratch {
+	t.Helper()
+	n := plain.ForTest(t, 512*mi, 600)
+	s := &scratch{Node: n, dir: t.TempDir()}
+	if err := unix.Mount("berth-test", s.dir, "tmpfs", 0, "size=32m,nr_inodes=1000"); err != nil {
+		testkit.Skip(t, "mount", err.Error())
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(s.dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	s.Stats = stats.NewPods(stats.Options{Host: n.Host, Cgroup: n.Cgroup, Volumes: s})
+	s.fill(t, "garbage", 4*mi)
+	return s
+}
+
+// Usage measures a pod's directory.
+func (s *scratch) Usage(uid types.UID) ([]volume.Usage, error) {
+	h := stats.Walk(filepath.Join(s.dir, string(uid)))
+	return []volume.Usage{{Name: "data", Local: true, Bytes: h.Bytes, Inodes: h.Inodes}}, nil
+}
+
+// Pods drops the directories of pods that are gone, as the agent does.
+func (s *scratch) Pods(node string) []*corev1.Pod {
+	list := s.Node.Pods(node)
+	live := map[string]bool{"garbage": true}
+	for _, p := range list {
+		live[string(p.UID)] = true
+	}
+	entries, _ := os.ReadDir(s.dir)
+	for _, e := range entries {
+		if !live[e.Name()] {
+			_ = os.RemoveAll(filepath.Join(s.dir, e.Name()))
+		}
+	}
+	return list
+}
+
+// collect deletes the garbage.
+func (s *scratch) collect(_ context.Context, containers, images bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, fmt.Sprintf("containers %v, images %v, %d pods evicted before", containers, images, len(s.Evicted())))
+	return os.RemoveAll(filepath.Join(s.dir, "garbage"))
+}
+
+func (s *scratch) collected() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.calls...)
+}
+
+// fill writes so many bytes, or as many as fit.
+func (s *scratch) fill(t *testing.T, of string, bytes int) {
+	t.Helper()
+	dir := filepath.Join(s.dir, of)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "data"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	block := make([]byte, 64<<10)
+	for done := 0; done < bytes; done += len(block) {
+		if _, err := f.Write(block); err != nil {
+			return // full
+		}
+	}
+}
+
+// inodes makes so many files, or as many as fit.
+func (s *scratch) inodes(t *testing.T, of string, n int) {
+	t.Helper()
+	dir := filepath.Join(s.dir, of, "many")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprint(i)))
+		if err != nil {
+			return
+		}
+		_ = f.Close()
+	}
+}
+
+// disks are thresholds of 20 % for bytes and inodes of nodefs.
+func disks() pressure.Config {
+	c := pressure.Config{Options: pressure.Better(), Transition: time.Second, LocalStorage: true}
+	for _, of := range []pressure.Signal{pressure.NodeFsAvailable, pressure.NodeFsInodesFree} {
+		c.Thresholds = append(c.Thresholds, pressure.Threshold{Signal: of, Value: pressure.Value{Percentage: 0.2}})
+	}
+	return c
+}
+
+// watchDisk watches the scratch disk as nodefs and imagefs.
+func watchDisk(t *testing.T, s *scratch) *shell.Shell {
+	t.Helper()
+	disk := stats.NewDisk(s.dir)
+	sh, stop := watchingAs(t, s.Node, s, disks(), func(o *shell.Options) {
+		o.Stats, o.Collect = s.Stats, s.collect
+		o.NodeFs, o.ImageFs, o.ContainerFs = disk, disk, disk
+		o.Reserve = pressure.ReserveConfig{Bytes: [pressure.NumFilesystems]int64{4 * mi, 4 * mi}, Transition: time.Second}
+	})
+	t.Cleanup(stop)
+	return sh
+}
+
+func idle(t *testing.T, s *scratch, name string) *plain.Pod {
+	t.Helper()
+	p := start(t, s.Node, plain.Spec{Name: name, Args: []string{"-memory=1Mi"}})
+	if err := p.Said("memory done"); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestAFullDisk: garbage goes first; when that is not enough, the pod with the
+// most; a disk with nothing left is survived; pods are refused until there is room.
+func TestAFullDisk(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	s := newScratch(t)
+	small, large := idle(t, s, "small"), idle(t, s, "large")
+	s.fill(t, string(small.Object.UID), 4*mi)
+	s.fill(t, string(large.Object.UID), 12*mi)
+	sh := watchDisk(t, s)
+	if r := sh.Admit(small.Object); r != nil {
+		t.Fatalf("refused with room: %+v", r)
+	}
+	// 20 of 32 MiB are in use; 28 are too many, but not without the garbage.
+	s.fill(t, string(large.Object.UID), 8*mi)
+	until(t, "garbage is collected", func() bool { return len(s.collected()) > 0 })
+	if calls := s.collected(); calls[0] != "containers true, images true, 0 pods evicted before" {
+		t.Errorf("%q", calls[0])
+	}
+	until(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
+	if names := s.Names(); len(names) > 0 {
+		t.Fatalf("%v were evicted although collecting was enough", names)
+	}
+	s.fill(t, string(large.Object.UID), 64*mi) // to the last byte
+	until(t, "pods are refused", func() bool { return sh.Admit(small.Object) != nil })
+	if taints := sh.Taints(); condition(sh, "OutOfDisk") == "True" && (len(taints) != 1 || taints[0].Effect != corev1.TaintEffectNoSchedule) {
+		t.Errorf("taints %v", taints)
+	}
+	<-large.Gone()
+	until(t, "the pod is evicted", func() bool { return len(s.Names()) > 0 })
+	s.Pods("")
+	until(t, "pods are taken again", func() bool {
+		return sh.Admit(small.Object) == nil && condition(sh, "DiskPressure") == "False" && condition(sh, "OutOfDisk") == "False" && len(sh.Taints()) == 0
+	})
+	if names := s.Names(); len(names) != 1 || names[0] != "large" {
+		t.Errorf("%v were evicted instead of the large one alone", names)
+	}
+}
+
+// TestNoInodesLeft: the pod with the most inodes goes, not the one with the most bytes.
+func TestNoInodesLeft(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t)
+	bytes, inodes := idle(t, s, "bytes"), idle(t, s, "inodes")
+	s.fill(t, string(bytes.Object.UID), 16*mi)
+	sh := watchDisk(t, s)
+	s.inodes(t, string(inodes.Object.UID), 2000)
+	<-inodes.Gone()
+	until(t, "the pod is evicted", func() bool { return len(s.Names()) > 0 })
+	s.Pods("")
+	until(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
+	if names := s.Names(); len(names) != 1 || names[0] != "inodes" {
+		t.Errorf("%v were evicted instead of the one with the inodes alone", names)
+	}
+}
