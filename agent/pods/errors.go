@@ -1,9 +1,6 @@
 package pods
 
 import (
-	"context"
-	"sync"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"google.golang.org/grpc/codes"
@@ -37,25 +34,11 @@ func (r *Runner) event(pod *corev1.Pod, container, eventType, reason, text strin
 	}
 }
 
-// runtimeName is what ids begin with, such as containerd.
-type runtimeName struct {
-	mu   sync.Mutex
-	name string
-}
-
-// containerID is an id as statuses have it.
-func (r *Runner) containerID(id string) string { return r.runtime() + "://" + id }
-
-// runtime is the runtime's name, asked once.
-func (r *Runner) runtime() string {
-	r.name.mu.Lock()
-	defer r.name.mu.Unlock()
-	if r.name.name == "" {
-		v, err := r.opts.Service.Version(context.WithoutCancel(r.ctx))
-		if err != nil {
-			return "unknown"
-		}
-		r.name.name = v.GetRuntimeName()
+// containerID is an id as statuses have it, with the runtime's name before it. The name is known once the
+// runtime has said what it has, which comes before all else.
+func (r *Runner) containerID(id string) string {
+	if name := r.name.Load(); name != nil {
+		return *name + "://" + id
 	}
-	return r.name.name
+	return "unknown://" + id
 }

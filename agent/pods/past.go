@@ -82,9 +82,15 @@ func (r *Runner) load(ctx context.Context) error {
 	if r.past.loaded {
 		return nil
 	}
+	version, err := r.opts.Service.Version(ctx)
+	if err != nil {
+		return err
+	}
 	all, err := r.list(ctx, nil)
 	if err == nil {
 		r.past.pods, r.past.loaded = all, true
+		name := version.GetRuntimeName()
+		r.name.Store(&name)
 	}
 	return err
 }
@@ -129,13 +135,22 @@ func (r *Runner) list(ctx context.Context, labels map[string]string) (map[types.
 }
 
 // recallLimit is how long the agent's loop waits for a runtime that does not answer: then the API's status counts.
-const recallLimit = 5 * time.Second
+// Once it has waited in vain, it waits only secondLimit for the other pods.
+const (
+	recallLimit = 5 * time.Second
+	secondLimit = 50 * time.Millisecond
+)
 
 // Recall implements runtime.Runtime.
 func (r *Runner) Recall(object *corev1.Pod) (out []podlife.Status) {
-	ctx, cancel := context.WithTimeout(r.ctx, recallLimit)
+	limit := recallLimit
+	if r.deaf.Load() {
+		limit = secondLimit
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, limit)
 	defer cancel()
 	f, err := r.before(ctx, object.UID)
+	r.deaf.Store(err != nil)
 	if err != nil {
 		r.opts.Log.Error(err, "The runtime does not say what it has of a pod; its status counts", "pod", key(object))
 		return nil

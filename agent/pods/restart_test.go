@@ -73,20 +73,16 @@ func TestNothingIsDoubledByARestart(t *testing.T) {
 	}
 }
 
+// TestAContainerOfTheSameAttemptIsNotStartedTwice has the runtime away when the agent asks what it has: the agent
+// begins from nothing.
 func TestAContainerOfTheSameAttemptIsNotStartedTwice(t *testing.T) {
 	g := newRig(t)
 	pod := testPod("web", "a")
 	g.admit(pod)
 	g.until(pod, "a=up")
 	g.stop()
-	g.lives = map[types.UID]*life{}
-	g.start()
-	// The runtime was away when it was asked: the agent starts from nothing.
-	l := &life{pod: pod, life: podlife.New(podlife.Spec{Containers: []podlife.Container{{Name: "a"}}})}
-	g.mu.Lock()
-	g.lives[pod.UID] = l
-	g.step(l)
-	g.mu.Unlock()
+	g.service.Fail("Version", status.Error(codes.Unavailable, "away"))
+	g.restart()
 	g.until(pod, "a=up")
 	if n := g.count("CreateContainer a"); n != 1 {
 		t.Errorf("a was made %d times, want once", n)

@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +20,9 @@ type Runner struct {
 	past     past
 	services services
 	kernel   killLog
-	name     runtimeName
-	pause    time.Duration // after a first failure; tests have a shorter one
+	name     atomic.Pointer[string] // of the runtime
+	deaf     atomic.Bool            // Recall was not answered
+	pause    time.Duration          // after a first failure; tests have a shorter one
 	// ctx ends when Run does: nothing is started any more, and containers run on.
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -30,22 +30,17 @@ type box struct {
 
 // adopt takes up the sandbox that was found, if there is none yet.
 func (p *pod) adopt(ctx context.Context, f *found) {
+	if f == nil || len(f.boxes) == 0 || p.boxID() != "" {
+		return
+	}
+	newest := f.boxes[0]
+	status, err := p.runner.opts.Service.PodSandboxStatus(ctx, newest.GetId())
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f == nil || p.box.id != "" {
-		return
+	p.box.attempt = max(p.box.attempt, newest.GetMetadata().GetAttempt()+1)
+	if err == nil && status.GetState() == cri.PodSandboxState_SANDBOX_READY {
+		p.own(status.GetId(), newest.GetMetadata().GetAttempt(), status)
 	}
-	for _, b := range f.boxes {
-		p.box.attempt = max(p.box.attempt, b.GetMetadata().GetAttempt()+1)
-	}
-	if len(f.boxes) == 0 || f.boxes[0].GetState() != cri.PodSandboxState_SANDBOX_READY {
-		return
-	}
-	status, err := p.runner.opts.Service.PodSandboxStatus(ctx, f.boxes[0].GetId())
-	if err != nil || status.GetState() != cri.PodSandboxState_SANDBOX_READY {
-		return
-	}
-	p.own(status.GetId(), f.boxes[0].GetMetadata().GetAttempt(), status)
 }
 
 // own makes a sandbox the pod's. p.mu is held.

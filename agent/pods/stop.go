@@ -105,10 +105,10 @@ func (r *Runner) look(id string) {
 			c.pod.finish(c, c.pod.exited(c, status))
 		}
 	case box != nil:
+		// Who kills a whole pod tells the agent right after; and the runtime knows a little later than its event says.
+		pause(r.ctx, boxPatience, nil)
 		status, err := r.opts.Service.PodSandboxStatus(r.ctx, id)
 		if missing(err) || err == nil && status.GetState() != cri.PodSandboxState_SANDBOX_READY {
-			// Who kills a whole pod tells the agent right after.
-			pause(r.ctx, boxPatience, nil)
 			box.boxLost(id)
 		}
 	}
