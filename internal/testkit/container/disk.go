@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,10 +56,14 @@ func Disk(t testing.TB, bytes, inodes int64) string {
 	return root
 }
 
-// unmount waits for what still holds the disk: processes that were killed take their time.
+// unmount waits for what still holds the disk: processes that were killed take their time. What is
+// mounted below it goes first.
 func unmount(t testing.TB, dir string) {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
+		for _, below := range mountedBelow(t, dir) {
+			_ = unix.Unmount(below, unix.MNT_DETACH)
+		}
 		err := unix.Unmount(dir, 0)
 		if err == nil {
 			return
@@ -70,4 +75,18 @@ func unmount(t testing.TB, dir string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// mountedBelow are the places below dir where something is mounted, the last one first.
+func mountedBelow(t testing.TB, dir string) (out []string) {
+	info, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(string(info)) {
+		if fields := strings.Fields(line); len(fields) > 4 && strings.HasPrefix(fields[4], dir+"/") {
+			out = append([]string{fields[4]}, out...)
+		}
+	}
+	return out
 }

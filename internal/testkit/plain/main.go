@@ -12,6 +12,10 @@ import (
 // joinEnv lists the directories of the cgroups that a process is to join before it works.
 const joinEnv = "BERTH_PLAIN_JOIN"
 
+// WorkloadEnv is the environment in which a program that calls Main is the workload,
+// in the cgroup where it is.
+const WorkloadEnv = joinEnv + "="
+
 // Main does not return in a process that is to be a pod's; in others it does nothing.
 func Main() {
 	join, ok := os.LookupEnv(joinEnv)

@@ -129,8 +129,30 @@ func (p *Pod) Forget() error {
 // wait waits until the process is gone. It is killed by itself, too: it may have
 // been killed before it was in its cgroup.
 func (p *Pod) wait() {
-	_ = p.cmd.Process.Kill()
+	if p.cmd != nil {
+		_ = p.cmd.Process.Kill()
+	}
 	<-p.gone
 }
 
-func (p *Pod) term() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
+func (p *Pod) term() {
+	if p.cmd != nil {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	}
+}
+
+// Adopt makes a pod whose processes somebody else starts in its cgroup, and of
+// whose end Ended tells.
+func (n *Node) Adopt(s Spec) (*Pod, error) {
+	p := &Pod{Object: s.object(), node: n, gone: make(chan struct{})}
+	if err := n.Host.Make(n.Cgroup(p.Object), cgroup.Limits{}); err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.pods = append(n.pods, p)
+	return p, nil
+}
+
+// Ended says, once, that nothing of an adopted pod runs any more.
+func (p *Pod) Ended() { close(p.gone) }
