@@ -91,6 +91,7 @@ func TestRealPods(t *testing.T) {
 			`args: [cat, /c/a, /s/b, /d/name, /e/made], volumeMounts: [{name: c, mountPath: /c}, {name: s, mountPath: /s}, {name: d, mountPath: /d}, {name: e, mountPath: /e}]`),
 	)
 	t.Run("logs and exec", c.logsAndExec)
+	t.Run("streams", c.streams)
 	t.Run("ends and restarts", c.endsAndRestarts)
 	t.Run("volumes", func(t *testing.T) {
 		c.must("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads", "--timeout=60s")
