@@ -11,7 +11,9 @@
 //
 //   - OnceAtATime: a probe is never asked again while an answer is awaited; ticks missed are dropped.
 //   - Reported: a verdict is told when it changes, and the first one.
-//   - Stopped: nothing is told of a probe after Stop or a newer Start of it.
+//   - Stopped: of what is asked when Stop or a newer Start comes nothing is told, but of a verdict that
+//     was on its way by then; each carries the attempt that it is about.
+//   - Free: whoever is told may hold any lock of a caller of Start and Stop.
 //   - Done: a startup probe that has passed, and one or a liveness probe that has failed, asks no more.
 //   - Unknown: a container that could not be asked counts for neither side.
 //

@@ -38,10 +38,9 @@ type Options struct {
 	// Exec runs a command in a container: its exit code and output. When timeout is over it
 	// ends with context.DeadlineExceeded or a DeadlineExceeded status.
 	Exec func(ctx context.Context, id string, command []string, timeout time.Duration) (code int, output string, err error)
-	// Report takes verdicts, one at a time. It must neither wait nor call the Prober.
+	// Report takes verdicts, one at a time.
 	Report func(Result)
 	// Event tells of each failed answer, with the reasons and messages of the kubelet; may be nil.
-	// It must neither wait nor call the Prober.
 	Event func(pod *corev1.Pod, container, eventType, reason, message string)
 }
 
@@ -51,6 +50,8 @@ type Prober struct {
 	ask  func(context.Context, *Target, *corev1.Probe) answer
 	born time.Time
 	wake chan struct{} // holds one when a probe may be due sooner than was known
+
+	telling sync.Mutex // one report at a time; taken without mu
 
 	mu      sync.Mutex
 	probes  map[key]*worker
@@ -92,7 +93,7 @@ func (p *Prober) Start(t Target) {
 	}
 }
 
-// Stop ends a probe of a container.
+// Stop ends a probe of a container. A verdict that is on its way may still come.
 func (p *Prober) Stop(pod types.UID, container string, probe podlife.Probes) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,19 +154,53 @@ func (p *Prober) probe(ctx context.Context, w *worker) {
 	if ctx.Err() != nil {
 		return // the agent ends; the container did not fail
 	}
+	if said := p.conclude(w, a); said != nil {
+		p.say(w, said)
+	}
+}
+
+// conclude takes in an answer; what it comes to is said after, without the lock that
+// Start and Stop take: those who hear of it may hold what callers of these hold.
+func (p *Prober) conclude(w *worker, a answer) *said {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.over {
+		return nil
+	}
+	s := &said{answer: a}
+	s.told, s.ok = w.judge(a)
+	if s.told && w.last(s.ok) {
+		delete(p.probes, key{w.target.Pod.UID, w.target.Container.Name, w.target.Probe})
+	} else {
+		s.more = true
+	}
+	return s
+}
+
+// said is what an answer came to.
+type said struct {
+	answer
+	told, ok bool // a verdict, to be reported
+	more     bool // the probe asks again
+}
+
+// say reports a verdict, and has the probe wait for its next turn: not before, so that
+// verdicts of one probe come in order.
+func (p *Prober) say(w *worker, s *said) {
+	p.telling.Lock()
+	p.tell(w, s.answer)
+	if s.told {
+		p.opts.Report(Result{Pod: w.target.Pod.UID, Container: w.target.Container.Name, Probe: w.target.Probe,
+			Attempt: w.target.Attempt, OK: s.ok, Message: s.message})
+	}
+	p.telling.Unlock()
+	if !s.more {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w.over {
 		return
-	}
-	p.tell(w, a)
-	if told, ok := w.judge(a); told {
-		p.opts.Report(Result{Pod: w.target.Pod.UID, Container: w.target.Container.Name, Probe: w.target.Probe,
-			Attempt: w.target.Attempt, OK: ok, Message: a.message})
-		if w.last(ok) {
-			delete(p.probes, key{w.target.Pod.UID, w.target.Container.Name, w.target.Probe})
-			return
-		}
 	}
 	w.due = after(w.due, w.period, time.Now())
 	heap.Push(&p.waiting, w)

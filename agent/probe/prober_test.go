@@ -225,6 +225,29 @@ func TestRestartSpreads(t *testing.T) {
 	})
 }
 
+// Who is told holds a lock that callers of Start and Stop hold, too.
+func TestFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		lock, told := make(chan struct{}, 1), 0 // a bubble's time stands still while a sync.Mutex is waited for
+		b.opts.Report = func(Result) { lock <- struct{}{}; told++; <-lock }
+		b.answer = func(_ podlife.Probes, n int) answer { return answer{kind: kind(n % 2)} }
+		b.takes = 500 * time.Microsecond
+		for range 1000 {
+			lock <- struct{}{}
+			b.Start(target(podlife.Readiness, corev1.Probe{PeriodSeconds: 1, FailureThreshold: 1}))
+			time.Sleep(time.Millisecond) // the answer comes now
+			b.Stop("u", "main", podlife.Readiness)
+			<-lock
+			synctest.Wait()
+		}
+		b.stop()
+		if told == 0 {
+			t.Error("nothing was told")
+		}
+	})
+}
+
 // The agent ends: nobody fails for that.
 func TestEndIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
