@@ -89,6 +89,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	if err != nil {
 		return out, err
 	}
+	oom = oom || killed.Load() == 0 // somebody has
 	out = outcome{oom: oom, over: r.most.Load() - (capacity - threshold), rate: r.rate.Load()}
 	crossed := r.crossed.Load()
 	if at := killed.Load(); at != 0 && !oom {

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/internal/testkit/plain"
+)
+
+// containers is a node whose hogs are containers of a private containerd. The
+// pods beside stay plain processes: nothing is asked of their runtime.
+type containers struct {
+	processes
+	runtime *containerd.Process
+	dir     string
+}
+
+// hogImage is this very program, as plain.Main has it run the workload.
+const hogImage = "berth.dev/bench-hog:1"
+
+func containerNode(memory int64, pods int) (node, error) {
+	under, err := plainNode(memory, pods)
+	if err != nil {
+		return nil, err
+	}
+	c := containers{processes: under.(processes)}
+	if err := c.start(); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return &c, nil
+}
+
+func (c *containers) start() (err error) {
+	if c.dir, err = os.MkdirTemp("/tmp", "bp"); err != nil { // sockets want a short path
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if c.runtime, _, err = containerd.Start(ctx, containerd.Options{Dir: c.dir}); err != nil {
+		return err
+	}
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	image, err := oci.Build(oci.Spec{
+		Layers:     [][]oci.File{{{Path: "/hog", Mode: 0o755, Data: self}}},
+		Entrypoint: []string{"/hog"}, Env: []string{plain.WorkloadEnv},
+	})
+	if err != nil {
+		return err
+	}
+	return c.runtime.Load(ctx, hogImage, image)
+}
+
+func (c *containers) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var err error
+	if c.runtime != nil {
+		err = c.runtime.Destroy(ctx)
+	}
+	return errors.Join(err, c.processes.close(), os.RemoveAll(c.dir))
+}
+
+// container is a hog in a container.
+type container struct {
+	node    *containers
+	pod     *plain.Pod
+	sandbox string
+	ended   chan struct{}
+}
+
+func (c *containers) hog(rate int64) (hog, error) {
+	pod, err := c.Adopt(plain.Spec{Name: "hog", Memory: "64Mi"})
+	if err != nil {
+		return nil, err
+	}
+	uid := string(pod.Object.UID)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	labels := map[string]string{"io.kubernetes.pod.uid": uid, "io.kubernetes.container.name": "main"}
+	config := &cri.PodSandboxConfig{
+		Metadata: &cri.PodSandboxMetadata{Name: "hog", Uid: uid, Namespace: "default"}, Labels: labels, LogDirectory: c.dir,
+		Linux: &cri.LinuxPodSandboxConfig{
+			CgroupParent:    c.Cgroup(pod.Object),
+			SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: &cri.NamespaceOption{Network: cri.NamespaceMode_NODE}},
+		},
+	}
+	service := c.runtime.Service()
+	sandbox, err := service.RunPodSandbox(ctx, config, "")
+	if err != nil {
+		return nil, err
+	}
+	id, err := service.CreateContainer(ctx, sandbox, &cri.ContainerConfig{
+		Metadata: &cri.ContainerMetadata{Name: "main"}, Image: &cri.ImageSpec{Image: hogImage}, Labels: labels,
+		Args: []string{"-memory=64Gi", fmt.Sprint("-memory-rate=", rate)}, LogPath: filepath.Base(uid) + ".log",
+		Linux: &cri.LinuxContainerConfig{Resources: &cri.LinuxContainerResources{OomScoreAdj: 1000}},
+	}, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := service.StartContainer(ctx, id); err != nil {
+		return nil, err
+	}
+	h := container{node: c, pod: pod, sandbox: sandbox, ended: make(chan struct{})}
+	go h.watch(id)
+	return h, nil
+}
+
+// watch waits for the container's end, as the runtime tells it.
+func (h container) watch(id string) {
+	for {
+		status, err := h.node.runtime.Service().ContainerStatus(context.Background(), id)
+		if err != nil || status.State == cri.ContainerState_CONTAINER_EXITED {
+			h.pod.Ended()
+			close(h.ended)
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (h container) gone() <-chan struct{} { return h.ended }
+
+// oomKilled is not known of a container whose cgroup is gone: it counts as killed by the
+// kernel when nobody else has killed it.
+func (h container) oomKilled() (bool, error) { return false, nil }
+
+func (h container) forget() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	service := h.node.runtime.Service()
+	return errors.Join(service.StopPodSandbox(ctx, h.sandbox), service.RemovePodSandbox(ctx, h.sandbox), h.pod.Forget())
+}
