@@ -29,7 +29,7 @@ bench: ## CPU and allocations of a decision at 500, 5,000 and 50,000 nodes
 	$(GO) test ./bench -run '^$$' -bench . -benchtime 20000x -timeout 60m
 
 soak: ## the long kill loops, big seeds and 100,000 simulations; prints their counts
-	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./e2e -count 1 -v -timeout 180m -run 'Soak|Fuzz|Kill|Twin|Equal' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
+	BERTH_SOAK=1 $(GO) test ./engine/... ./sim/... ./drain ./agent/pressure ./e2e -count 1 -v -timeout 180m -run 'Soak|Fuzz|Kill|Twin|Equal' | grep -E '^(---|ok|FAIL|panic)|SOAK|soak:'
 
 bench-pressure: ## a node out of memory: crossing to SIGKILL beside polls of 1 s and 10 s (ARGS=-quick: a smoke test, ARGS=-help: choices)
 	CGO_ENABLED=0 $(GO) run ./bench/pressure $(ARGS)
