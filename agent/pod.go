@@ -184,7 +184,7 @@ func (a *Agent) carryOut(p *pod, e podlife.Effect) {
 		a.runtime.PreStop(p.object, e.Container)
 	case podlife.Stop:
 		if p.life.Ending() {
-			a.opts.Events.Eventf(p.object, corev1.EventTypeNormal, "Killing", "Stopping container %s", e.Container)
+			a.opts.Events.Eventf(partOf(p.object, e.Container), corev1.EventTypeNormal, "Killing", "Stopping container %s", e.Container)
 		}
 		a.runtime.Stop(uid, e.Container)
 	case podlife.Kill:

@@ -105,8 +105,8 @@ func (r *Runner) Stop(uid types.UID, container string) { r.end(uid, container, f
 func (r *Runner) Kill(uid types.UID, container string) { r.end(uid, container, true) }
 
 func (r *Runner) end(uid types.UID, container string, kill bool) {
-	if p := r.pod(uid); p != nil && p.stop(container, kill) {
-		r.event(p.seen(), container, corev1.EventTypeNormal, "Killing", "Stopping container "+container)
+	if p := r.pod(uid); p != nil {
+		p.stop(container, kill) // the agent tells why
 	}
 }
 
