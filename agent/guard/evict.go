@@ -1,0 +1,112 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// Evict implements pressure.Agent. A pod without grace has been killed by then.
+func (g *Guard) Evict(e agent.Eviction) {
+	g.leaves(e.Pod, true)
+	go func() {
+		if e.Done != nil {
+			defer e.Done()
+		}
+		defer g.leaves(e.Pod, false)
+		p := g.pod(e.Pod)
+		if p == nil {
+			return
+		}
+		if err := g.write(p, e); err != nil {
+			g.opts.Log.Error(err, "An eviction could not be written", "pod", p.Namespace+"/"+p.Name)
+			return
+		}
+		g.await(p)
+	}()
+}
+
+// write makes the pod's status say that it was evicted; that of another pod of its name is left alone.
+func (g *Guard) write(p *corev1.Pod, e agent.Eviction) error {
+	patch, err := patchOf(p, e)
+	if err != nil {
+		return err
+	}
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		_, err := g.opts.Client.CoreV1().Pods(p.Namespace).Patch(g.ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		switch {
+		case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another one by now
+			return nil
+		case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+			return err
+		}
+		g.opts.Log.Error(err, "Writing an eviction failed; trying again", "pod", p.Namespace+"/"+p.Name, "after", pause)
+		if !sleep(g.ctx, pause) {
+			return g.ctx.Err()
+		}
+	}
+}
+
+// patchOf is what is changed of a pod's status. The uid in it makes the API server
+// refuse another pod of the same name.
+func patchOf(p *corev1.Pod, e agent.Eviction) ([]byte, error) {
+	status := map[string]any{"phase": corev1.PodFailed, "reason": e.Reason, "message": e.Message}
+	if e.Condition != nil {
+		status["conditions"] = []*corev1.PodCondition{e.Condition}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID}, "status": status})
+	if err != nil {
+		return nil, fmt.Errorf("pod %s/%s: %w", p.Namespace, p.Name, err)
+	}
+	return patch, nil
+}
+
+// await waits until nothing of the pod runs any more and its memory is free: the
+// kubelet ends what is left.
+func (g *Guard) await(p *corev1.Pod) {
+	for path := g.cgroup(p); ; {
+		if pids, err := g.opts.Host.Procs(path); err == nil && len(pids) == 0 && g.held(path) < freed {
+			return
+		}
+		if !sleep(g.ctx, lookEvery) {
+			return
+		}
+	}
+}
+
+// freed is so little that it may be what the kernel has not counted off yet.
+const freed = 1 << 20
+
+// held is the memory of a cgroup's processes. A process that dies is no longer listed
+// before its memory is given back.
+func (g *Guard) held(path string) int64 {
+	group, err := g.opts.Host.Open(path)
+	if err != nil {
+		return 0 // it is gone
+	}
+	defer group.Close()
+	var m cgroup.Memory
+	if group.Memory(&m) != nil {
+		return 0
+	}
+	return m.Anon
+}
+
+// sleep waits; false says that ctx has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

@@ -1,0 +1,148 @@
+package guard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	agentpressure "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/engine/pressure"
+)
+
+// Options of a guard. What is not marked optional must be given.
+type Options struct {
+	Node   string
+	Client kubernetes.Interface
+	Host   *cgroup.Host
+	// Cgroup is the node's, "/" for a whole machine; Layout where its pods are.
+	Cgroup string
+	Layout Layout
+	// Config is what pods are evicted by; thresholds of disks in it have no effect.
+	Config pressure.Config
+	// Events and Metrics are optional.
+	Events  record.EventRecorder
+	Metrics *agentpressure.Metrics
+	Log     klog.Logger
+}
+
+// Guard watches one node. It stands for the agent where agent/pressure wants one.
+type Guard struct {
+	opts  Options
+	shell *agentpressure.Shell
+	pods  cache.SharedIndexInformer
+	stats *stats.Pods
+	ctx   context.Context // of Run
+
+	mu    sync.Mutex
+	going map[types.UID]bool // being evicted
+}
+
+// New opens what is watched.
+func New(o Options) (*Guard, error) {
+	g := &Guard{opts: o, going: map[types.UID]bool{}}
+	o.Config.Thresholds = slices.DeleteFunc(slices.Clone(o.Config.Thresholds), func(t pressure.Threshold) bool { return !slices.Contains(signals, t.Signal) })
+	o.Config.LocalStorage = false
+	if len(o.Config.Thresholds) == 0 {
+		return nil, fmt.Errorf("guard of node %s: no threshold of memory or processes: give evictionHard or evictionSoft such as memory.available", o.Node)
+	}
+	if !o.Host.Exists(o.Layout.Pods()) {
+		return nil, fmt.Errorf("guard of node %s: cgroup %s: not there: a kubelet makes it; is its cgroupRoot another, or /sys/fs/cgroup not the machine's?", o.Node, o.Layout.Pods())
+	}
+	g.stats = stats.NewPods(stats.Options{Host: o.Host, Cgroup: g.cgroup})
+	var err error
+	g.shell, err = agentpressure.New(agentpressure.Options{Node: o.Node, Host: o.Host, Cgroup: o.Cgroup, Pods: o.Layout.Pods(),
+		Config: o.Config, Stats: g.stats, Events: o.Events, Metrics: o.Metrics, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithTweakListOptions(func(l *metav1.ListOptions) {
+		l.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", o.Node).String()
+	}))
+	g.pods = factory.Core().V1().Pods().Informer()
+	return g, nil
+}
+
+// Path says how memory is watched.
+func (g *Guard) Path() string { return g.shell.Path() }
+
+// cgroup is where a pod's processes are.
+func (g *Guard) cgroup(p *corev1.Pod) string { return g.opts.Layout.Pod(p.Status.QOSClass, p.UID) }
+
+// Run watches until ctx ends.
+func (g *Guard) Run(ctx context.Context) error {
+	defer g.stats.Close()
+	g.ctx = ctx
+	go g.pods.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), g.pods.HasSynced) {
+		g.shell.Close()
+		return nil
+	}
+	return g.shell.Run(ctx, g)
+}
+
+// Pods implements pressure.Agent: those that have not ended, by name. One that is evicted
+// holds memory for a while after that is written.
+func (g *Guard) Pods(string) []*corev1.Pod {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []*corev1.Pod
+	for _, obj := range g.pods.GetStore().List() {
+		if p, ok := obj.(*corev1.Pod); ok && (!ended(p) || g.going[p.UID]) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func ended(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// Report implements pressure.Agent: the node's conditions are the kubelet's.
+func (g *Guard) Report(string) {}
+
+// leaves notes that a pod is being evicted, or no longer is.
+func (g *Guard) leaves(uid types.UID, going bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if going {
+		g.going[uid] = true
+	} else {
+		delete(g.going, uid)
+	}
+}
+
+// pod is the one with that uid, nil when it is gone or has ended.
+func (g *Guard) pod(uid types.UID) *corev1.Pod {
+	for _, p := range g.Pods("") {
+		if p.UID == uid {
+			return p
+		}
+	}
+	return nil
+}
+
+// pauses between tries, and how often it is looked whether a pod has gone.
+const (
+	firstPause = 50 * time.Millisecond
+	maxPause   = 5 * time.Second
+	lookEvery  = 20 * time.Millisecond
+)

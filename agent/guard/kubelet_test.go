@@ -1,0 +1,89 @@
+package guard
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// asked is what a kubelet with this configuration is taken for.
+func asked(t *testing.T, code int, answer string) (*Kubelet, error) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/nodes/n1/proxy/configz" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(answer))
+	}))
+	defer server.Close()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Ask(t.Context(), client, "n1")
+}
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct {
+		config  string
+		refused string // "" for not
+	}{
+		"defaults":           {`"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%"}`, "evictionHard: memory.available<100Mi"},
+		"disks alone":        {`"evictionHard":{"nodefs.available":"10%","imagefs.available":"15%"}`, ""},
+		"switched off by 0%": {`"evictionHard":{"memory.available":"0%","pid.available":"0"}`, ""},
+		"nothing":            {`"evictionHard":{}`, ""},
+		"soft":               {`"evictionSoft":{"memory.available":"300Mi"}`, "evictionSoft: memory.available<300Mi"},
+		"processes":          {`"evictionHard":{"pid.available":"5%"}`, "evictionHard: pid.available<5%"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, err := asked(t, http.StatusOK, `{"kubeletconfig":{`+tc.config+`}}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = k.Check("n1")
+			var refusal *Refusal
+			if tc.refused == "" && err != nil || tc.refused != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), tc.refused)) {
+				t.Errorf("Check: %v, want %q in it", err, tc.refused)
+			}
+		})
+	}
+}
+
+func TestAKubeletThatCannotBeAskedIsNoPermission(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code   int
+		answer string
+	}{
+		"forbidden": {http.StatusForbidden, `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403}`},
+		"another":   {http.StatusOK, `{"berth.dev":{}}`},
+		"no JSON":   {http.StatusOK, `ok`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if k, err := asked(t, tc.code, tc.answer); err == nil {
+				t.Errorf("answered with %+v", k)
+			}
+		})
+	}
+}
+
+func TestWhereAKubeletPutsItsPods(t *testing.T) {
+	const uid = "0123-4567"
+	for want, got := range map[string]string{
+		"/kubepods/pod0123-4567":                                                           Layout{}.Pod(corev1.PodQOSGuaranteed, uid),
+		"/kubepods/burstable/pod0123-4567":                                                 Layout{}.Pod(corev1.PodQOSBurstable, uid),
+		"/in/kubepods/besteffort/pod0123-4567":                                             Layout{Root: "/in"}.Pod(corev1.PodQOSBestEffort, uid),
+		"/kubepods.slice/kubepods-pod0123_4567.slice":                                      Layout{Systemd: true}.Pod(corev1.PodQOSGuaranteed, uid),
+		"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod0123_4567.slice": Layout{Systemd: true}.Pod(corev1.PodQOSBestEffort, uid),
+	} {
+		if got != want {
+			t.Errorf("cgroup %s, want %s", got, want)
+		}
+	}
+}
