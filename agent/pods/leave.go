@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,11 +103,16 @@ func (p *pod) release() error {
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, time.Minute)
 	defer cancel()
-	boxes, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{nodeLabel: r.opts.NodeName, uidLabel: string(uid)}})
+	all, err := r.list(ctx, map[string]string{uidLabel: string(uid)})
 	if err != nil {
 		return err
 	}
-	for _, b := range boxes {
+	f := all[uid]
+	if f == nil {
+		f = &found{}
+	}
+	p.lastCall(f.containers)
+	for _, b := range f.boxes {
 		if b.GetState() == cri.PodSandboxState_SANDBOX_READY || b.GetId() == p.boxID() {
 			if err := r.opts.Service.StopPodSandbox(r.ctx, b.GetId()); err != nil && !missing(err) {
 				return fmt.Errorf("sandbox %s: %w", b.GetId(), err)
@@ -124,6 +130,25 @@ func (p *pod) release() error {
 		r.weigh()
 	}
 	return nil
+}
+
+// lastGrace is what a container gets that still runs when its pod is gone: the kubelet's minimum.
+const lastGrace = 2 * time.Second
+
+// lastCall asks containers that still run to end, and has them killed after lastGrace: only those of a pod whose
+// object was removed by force, or of which the API server knows nothing, still run here.
+func (p *pod) lastCall(containers []*cri.Container) {
+	var asked sync.WaitGroup
+	for _, c := range containers {
+		if c.GetState() == cri.ContainerState_CONTAINER_RUNNING {
+			asked.Go(func() {
+				if err := p.runner.opts.Service.StopContainer(p.runner.ctx, c.GetId(), lastGrace); err != nil {
+					p.runner.opts.Log.V(1).Info("A container is ended with its sandbox", "pod", key(p.seen()), "container", c.GetId(), "why", err.Error())
+				}
+			})
+		}
+	}
+	asked.Wait()
 }
 
 func (p *pod) boxID() string {

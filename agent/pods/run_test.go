@@ -170,6 +170,21 @@ func TestAStubbornContainerIsKilled(t *testing.T) {
 	g.until(pod, "a=ended(137 )")
 }
 
+func TestAPodThatVanishesIsAskedFirst(t *testing.T) {
+	g := newRig(t)
+	g.service.Stubborn("b")
+	pod := testPod("web", "a", "b")
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	g.runner.Forget(pod.UID)
+	g.gone(pod)
+	for _, name := range []string{"a", "b"} {
+		if g.count("StopContainer(2s) "+name) != 1 {
+			t.Errorf("%s was not asked: %q", name, g.service.Calls())
+		}
+	}
+}
+
 func TestASandboxThatIsLostIsMadeAnew(t *testing.T) {
 	g := newRig(t)
 	pod := testPod("web", "a", "b")
