@@ -1,0 +1,91 @@
+package agent_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+)
+
+// figures are the values of all metrics that are not 0, by name and label.
+func figures(t *testing.T, c prometheus.Collector) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			name := f.GetName()
+			for _, l := range m.Label {
+				name += " " + l.GetValue()
+			}
+			if v := m.GetCounter().GetValue() + m.GetGauge().GetValue(); v != 0 {
+				out[name] = v
+			}
+		}
+	}
+	return out
+}
+
+func TestWhatIsCountedAndTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		restless := func(p *corev1.Pod) {
+			p.Spec.RestartPolicy = corev1.RestartPolicyAlways
+			p.Annotations = map[string]string{simulated.RunSeconds: "4", simulated.ExitCode: "1"}
+		}
+		api := fake.NewClientset(pod("victim", asks("5", "1Gi")), pod("restless", restless))
+		metrics, events := agent.NewMetrics(), record.NewFakeRecorder(100)
+		_, stop := served(t, api, func(o *agent.Options) { o.Metrics, o.Events = metrics, events })
+		time.Sleep(time.Second)
+		create(t, api, pod("large", asks("9", "1Gi")))
+		time.Sleep(time.Second)
+		create(t, api, pod("critical", asks("6", "1Gi"), critical))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		got := figures(t, metrics)
+		for name, want := range map[string]float64{
+			"kubelet_running_pods":                        2,
+			"kubelet_running_containers running":          1,
+			"kubelet_started_containers_total":            4,
+			"berth_agent_container_restarts_total":        1,
+			"kubelet_admission_rejections_total OutOfcpu": 1,
+			"kubelet_preemptions cpu":                     1,
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %v, want %v", name, got[name], want)
+			}
+		}
+		if got["berth_agent_status_writes_total true"] == 0 || got["berth_agent_status_writes_total false"] != 0 {
+			t.Errorf("writes: %v", got)
+		}
+		stop()
+		close(events.Events)
+		var told []string
+		for e := range events.Events {
+			told = append(told, e)
+		}
+		for _, want := range []string{
+			"Warning OutOfcpu Node didn't have enough resource: cpu, requested: 9000, used: 5000, capacity: 8000",
+			"Warning Preempting Preempted in order to admit critical pod",
+			"Normal Killing Stopping container c",
+			"Warning BackOff Back-off restarting failed container c in pod restless_default(restless)",
+		} {
+			if !slices.Contains(told, want) {
+				t.Errorf("nobody said %q but %s", want, fmt.Sprintf("%q", told))
+			}
+		}
+	})
+}
