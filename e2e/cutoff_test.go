@@ -48,7 +48,7 @@ func upApart(t *testing.T) *cutCluster {
 		c.hosts.start(i+1, h, "agent", "--kubeconfig", c.credential(name, "--node", name), "--config", config, "--node-ip", c.hosts.address(i+1),
 			"--runtime-endpoint", "unix://"+r.Socket, "--root-dir", r.Dir+"/a", "--cgroup", r.Cgroup, "--port", "0", "--low-diskspace-threshold-mb", "0")
 	}
-	c.must("wait", "--for=create", "node/n1", "node/n2", "node/n3", "--timeout=60s")
+	c.registered("n1", "n2", "n3")
 	c.must("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
 	return c
 }

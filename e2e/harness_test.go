@@ -289,3 +289,11 @@ func (c *cluster) credential(name string, args ...string) string {
 	}
 	return c.write(name+".kubeconfig", r.stdout)
 }
+
+// registered waits until nodes are there. Of several at once kubectl gives up when the first one is and others are not.
+func (c *cluster) registered(nodes ...string) {
+	c.t.Helper()
+	for _, name := range nodes {
+		c.must("wait", "--for=create", "node/"+name, "--timeout=60s")
+	}
+}

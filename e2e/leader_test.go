@@ -81,7 +81,7 @@ func parts(c *cluster) {
 	}
 	agents := c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file))
 	agents.says("agent of 3")
-	c.must("wait", "--for=create", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
+	c.registered("n1", "n2", "n3", "n4")
 	c.must("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
 }
 

@@ -56,7 +56,7 @@ func TestNodesAreLost(t *testing.T) {
 	for _, name := range []string{"a1", "a2", "a3"} {
 		agents[name] = h.start("agent", "--simulated", "--kubeconfig", c.credential(name, "--node", name), "--config", config)
 	}
-	c.must("wait", "--for=create", "node/a1", "node/a2", "node/a3", "--timeout=60s")
+	c.registered("a1", "a2", "a3")
 	c.must("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
 	c.must("apply", "-f", h.write("pods.yaml", bearing("leaves", "a1", 0)+bearing("soon", "a1", 5)+bearing("later", "a1", 3000)+bearing("never", "a1", -1)+bearing("elsewhere", "a2", 0)))
 	c.must("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
