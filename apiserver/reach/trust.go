@@ -45,9 +45,8 @@ func (i *identity) verify(s tls.ConnectionState, who string) error {
 	}
 	leaf := s.PeerCertificates[0]
 	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil {
-		var unfit x509.CertificateInvalidError
-		if errors.As(err, &unfit) && unfit.Reason == x509.IncompatibleUsage {
-			return fmt.Errorf("the agent's credential is of an older release and cannot be served with: make a new one with berth credentials: %w", err)
+		if leaf.Issuer.String() == leaf.Subject.String() {
+			return fmt.Errorf("%w: the agent shows a certificate of its own making, since its credential is not one to serve with: give it one of this release's berth credentials", err)
 		}
 		return err
 	}

@@ -108,8 +108,18 @@ func (s *summaries) of(ctx context.Context, node *corev1.Node) (sample, error) {
 	return next, nil
 }
 
-// rated says that the summary has a rate of CPU use.
-func rated(s *stats.Summary) bool { return s.Node.CPU == nil || s.Node.CPU.UsageNanoCores != nil }
+// rated says that the summary has rates of CPU use, of all that it has CPU times of.
+func rated(s *stats.Summary) bool {
+	known := func(c *stats.CPUStats) bool { return c == nil || c.UsageNanoCores != nil }
+	for i := range s.Pods {
+		for j := range s.Pods[i].Containers {
+			if !known(s.Pods[i].Containers[j].CPU) {
+				return false
+			}
+		}
+	}
+	return known(s.Node.CPU)
+}
 
 func (s *summaries) ask(ctx context.Context, node *corev1.Node) (*stats.Summary, error) {
 	agent, err := s.agents.OfNode(node)
