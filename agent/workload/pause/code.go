@@ -1,14 +1,24 @@
 package pause
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"encoding/binary"
+)
 
 // codeOf is the machine code of an architecture, nil when there is none.
 //
 // Signals are blocked and waited for, not caught: the kernel drops signals with
 // the default action that are sent to process 1, but keeps blocked ones.
 func codeOf(arch string) ([]byte, elf.Machine) {
-	if arch == "amd64" {
+	switch arch {
+	case "amd64":
 		return amd64, elf.EM_X86_64
+	case "arm64":
+		var code []byte
+		for _, instruction := range arm64 {
+			code = binary.LittleEndian.AppendUint32(code, instruction)
+		}
+		return code, elf.EM_AARCH64
 	}
 	return nil, elf.EM_NONE
 }
@@ -49,4 +59,43 @@ var amd64 = []byte{
 	0x90, 0x90, // 5e nop
 	// set: SIGINT, SIGTERM, SIGCHLD
 	0x02, 0x40, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, // 60
+}
+
+// arm64 is the same for that machine, an instruction each.
+var arm64 = []uint32{
+	// rt_sigprocmask(SIG_BLOCK, set, nil, 8)
+	0xd28010e8, // 00 mov x8, 135
+	0xaa1f03e0, // 04 mov x0, 0
+	0x10000341, // 08 adr x1, set
+	0xaa1f03e2, // 0c mov x2, 0
+	0xb27d03e3, // 10 mov x3, 8
+	0xd4000001, // 14 svc 0
+	// wait: rt_sigtimedwait(set, nil, nil, 8)
+	0xd2801128, // 18 mov x8, 137
+	0x100002a0, // 1c adr x0, set
+	0xaa1f03e1, // 20 mov x1, 0
+	0xaa1f03e2, // 24 mov x2, 0
+	0xb27d03e3, // 28 mov x3, 8
+	0xd4000001, // 2c svc 0
+	0x7100441f, // 30 cmp w0, SIGCHLD
+	0x54000141, // 34 b.ne other
+	// reap: wait4(-1, nil, WNOHANG, nil) until it finds no more
+	0xd2802088, // 38 mov x8, 260
+	0x92800000, // 3c mov x0, -1
+	0xaa1f03e1, // 40 mov x1, 0
+	0xb24003e2, // 44 mov x2, WNOHANG
+	0xaa1f03e3, // 48 mov x3, 0
+	0xd4000001, // 4c svc 0
+	0x7100001f, // 50 cmp w0, 0
+	0x54ffff2c, // 54 b.gt reap
+	0x17fffff0, // 58 b wait
+	// other: interrupted waits go on; SIGTERM and SIGINT end
+	0x7100001f, // 5c cmp w0, 0
+	0x54fffdcb, // 60 b.lt wait
+	0xd2800bc8, // 64 mov x8, 94 (exit_group)
+	0xaa1f03e0, // 68 mov x0, 0
+	0xd4000001, // 6c svc 0
+	// set: SIGINT, SIGTERM, SIGCHLD
+	0x00014002, // 70
+	0x00000000, // 74
 }

@@ -14,7 +14,7 @@ func program(t *testing.T) string {
 	t.Helper()
 	data, err := Program()
 	if err != nil {
-		if runtime.GOARCH == "amd64" {
+		if runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
@@ -63,12 +63,13 @@ func TestPauseEndsAsProcessOne(t *testing.T) {
 // waitUntilAsleep waits until the process is in its wait for signals.
 func waitUntilAsleep(t *testing.T, pid int) {
 	t.Helper()
+	waiting := map[string]string{"amd64": "128 ", "arm64": "137 "}[runtime.GOARCH] // rt_sigtimedwait
 	for {
 		data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "syscall"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(data) > 4 && string(data[:4]) == "128 " {
+		if len(data) > 4 && string(data[:4]) == waiting {
 			return
 		}
 		runtime.Gosched()
