@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
@@ -185,9 +184,7 @@ func TestARealDisk(t *testing.T) {
 	r := container.Start(t, func(o *containerd.Options) { o.Dir = filepath.Join(root, "c") })
 	r.Workload(t)
 	_, id := r.Run(t, container.Pod{Name: "writer", Args: []string{"-write=8Mi", "-write-to=/data", "-exit=1", "-after=1h"}})
-	for !strings.Contains(r.Log(t, "writer"), "write done") {
-		time.Sleep(10 * time.Millisecond)
-	}
+	r.Says(t, "writer", "write done")
 	unix.Sync()
 	info, err := r.Service.ImageFsInfo(context.Background())
 	if err != nil {

@@ -79,16 +79,17 @@ func (r *Reporter) Report(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	known := r.opts.Pods()
-	for part, measure := range map[string]func(context.Context) error{
-		"images": out.images, "containers": out.containers,
-		"logs":    func(context.Context) error { return out.logs(known) },
-		"volumes": func(context.Context) error { return out.volumes(known) },
+	for _, part := range []struct {
+		name    string
+		measure func() error
+	}{
+		{"images", func() error { return out.images(ctx) }}, {"containers", func() error { return out.containers(ctx) }},
+		{"logs", func() error { return out.logs(known) }}, {"volumes", func() error { return out.volumes(known) }},
 	} {
-		if err := measure(ctx); err != nil {
-			out.Unknown = append(out.Unknown, part+": "+err.Error())
+		if err := part.measure(); err != nil {
+			out.Unknown = append(out.Unknown, part.name+": "+err.Error())
 		}
 	}
-	slices.Sort(out.Unknown)
 	slices.SortFunc(out.Holders, func(a, b Holder) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Name, b.Name))
 	})

@@ -57,6 +57,7 @@ func eventsTellOfEnds(ctx context.Context, t *testing.T, r *container.Runtime) {
 
 func stopKillsAfterGrace(ctx context.Context, t *testing.T, r *container.Runtime) {
 	sandbox, id := r.Run(t, container.Pod{Name: "deaf", Args: []string{"-deaf", "-listen=:80"}})
+	r.Says(t, "deaf", "listening")
 	if err := r.Service.StopContainer(ctx, id, 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}

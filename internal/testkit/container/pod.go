@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,4 +107,14 @@ func (r *Runtime) Log(t testing.TB, pod string) string {
 		t.Fatal(fmt.Errorf("log of pod %s: %w", pod, err))
 	}
 	return string(data)
+}
+
+// Says waits until a container of Run has printed words.
+func (r *Runtime) Says(t testing.TB, pod, words string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Log(t, pod), words); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("pod %s has not said %q within a minute, but: %s", pod, words, r.Log(t, pod))
+		}
+	}
 }
