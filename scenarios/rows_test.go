@@ -20,6 +20,8 @@ var rows = map[string][]string{
 	// Annotations and metrics are not seen here, quotas of projects are not there.
 	"1.2.5": {`"emptyDir sizeLimit"`, `"pod ephemeral-storage limit"`, `"container ephemeral-storage limit"`, `"evicted status"`, `"DisruptionTarget"`, `"node conditions"`,
 		`"taints"`, `"critical pods"`, `"PDB"`},
+	// Other reasons, preemption by the node and its shutdown are told by the tests of agent.
+	"1.3": {`"pressure"`, `"predicates re-checked"`, `"resource reasons"`, `"outcome"`},
 	"1.4": {`"not-ready"`, `"not-ready" at creation`, `"unreachable"`, `"memory-pressure, disk-pressure, pid-pressure"`, `"network-unavailable"`, `"unschedulable"`, `"out-of-service"`,
 		`"node.cloudprovider.kubernetes.io/uninitialized, .../shutdown"`, `"descheduler- or autoscaler-owned"`, `"registerWithTaints"`, `"heartbeats"`,
 		`"node-monitor-grace-period"`, `"zone state"`, `"NoExecute taint rate"`, `"pods on not-ready nodes"`, `"default tolerations"`,
@@ -32,7 +34,7 @@ var rows = map[string][]string{
 	"1.6": {`"pod GC"`, `"deletion"`, `"kubelet sequence"`, `"eviction override"`, `"EndpointSlice"`, `"controller scale-down order"`,
 		`"ReplicaSet/Deployment terminating count"`},
 	// Issues of kubernetes/kubernetes.
-	"#": {"31778", "41032", "43916", "51835", "54368", "54525", "66811", "72320", "74947", "76325", "80389", "90794", "91492", "94245", "101674", "102993", "108982", "113891", "117065", "118172", "121809", "138372", "139205"},
+	"#": {"31778", "41032", "43916", "51835", "54368", "54525", "66811", "72320", "74947", "76325", "80389", "90794", "91492", "94245", "101674", "102993", "106419", "108982", "113891", "117065", "118172", "121809", "138372", "139205"},
 }
 
 // TestEveryRowIsTold: each row is named at the top of a scenario.
