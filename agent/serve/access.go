@@ -21,8 +21,8 @@ import (
 const (
 	// askWithin bounds a question to the API server.
 	askWithin = 10 * time.Second
-	// Answers are believed for a while, as a kubelet does; a refusal for a shorter one.
-	tokenFor, allowedFor, refusedFor = 2 * time.Minute, 5 * time.Minute, 30 * time.Second
+	// Answers are believed for a while, as a kubelet does; a refusal only for a moment.
+	tokenFor, allowedFor, refusedFor = 2 * time.Minute, 5 * time.Minute, 5 * time.Second
 	rememberedAnswers                = 1000
 )
 

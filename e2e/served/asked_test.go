@@ -3,6 +3,7 @@ package served_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metrics "k8s.io/metrics/pkg/client/clientset/versioned"
@@ -119,6 +123,12 @@ func (w *world) strangers(t *testing.T, n *serve.Node) {
 		_, _ = io.Copy(io.Discard, resp.Body)
 		return resp.StatusCode
 	}
+	token := w.account(t, "scraper")
+	for path, want := range map[string]int{"/metrics/resource": 200, "/stats/summary": 403, "/containerLogs/default/web/main": 403} {
+		if got := ask(path, nil, token); got != want {
+			t.Errorf("a service account at %s: %d, want %d", path, got, want)
+		}
+	}
 	admin, server, other, scheduler := pki.Admin(), pki.APIServer(), pki.Node("n2"), pki.Scheduler()
 	for name, tc := range map[string]struct {
 		id    *pki.Identity
@@ -137,7 +147,7 @@ func (w *world) strangers(t *testing.T, n *serve.Node) {
 	w.node("n9", at, nil)
 	w.refused(t, "n9", `the agent's certificate is for "system:node:n1", want "system:node:n9"`)
 	w.node("n8", w.agent(pki.Scheduler(), n), nil)
-	w.refused(t, "n8", "x509: certificate signed by unknown authority")
+	w.refused(t, "n8", "the agent shows a certificate of its own making")
 	w.node("n7", nil, nil)
 	w.refused(t, "n7", `node "n7" has no agent that answers`)
 	w.node("n6", nil, map[string]string{v1alpha1.AgentURLAnnotation: "http://" + at.String()})
@@ -146,6 +156,44 @@ func (w *world) strangers(t *testing.T, n *serve.Node) {
 	w.refused(t, "n5", `the agent's certificate is for "system:node:n1", want "system:berth:simulated-nodes"`)
 	w.node("n4", &net.TCPAddr{Port: 1}, nil)
 	w.refused(t, "n4", "connection refused")
+}
+
+// account is a token of a service account that may read metrics of nodes.
+func (w *world) account(t *testing.T, name string) string {
+	t.Helper()
+	accounts := w.client.CoreV1().ServiceAccounts("default")
+	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.grant(t, name, rbacv1.Subject{Kind: "ServiceAccount", Namespace: "default", Name: name}, "nodes/metrics")
+	// An agent remembers what it was told; so nobody asks it before the API server knows.
+	eventually(t, func() error {
+		review, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "system:serviceaccount:default:" + name, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Subresource: "metrics"}}}, metav1.CreateOptions{})
+		if err == nil && !review.Status.Allowed {
+			err = errors.New("not granted yet")
+		}
+		return err
+	})
+	token, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token.Status.Token
+}
+
+// grant lets somebody get resources of the core group.
+func (w *world) grant(t *testing.T, name string, who rbacv1.Subject, resources ...string) {
+	t.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: resources}}}
+	if _, err := w.client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []rbacv1.Subject{who},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}}
+	if _, err := w.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (w *world) refused(t *testing.T, node, why string) {

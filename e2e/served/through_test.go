@@ -261,16 +261,7 @@ func (w *world) proxy(t *testing.T) {
 }
 
 func (w *world) rights(t *testing.T) {
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "looks"}, Rules: []rbacv1.PolicyRule{
-		{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods/log", "pods/exec", "nodes/proxy"}}}}
-	if _, err := w.client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "looks"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "looks"},
-		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}}}
-	if _, err := w.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	w.grant(t, "looks", rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}, "pods/log", "pods/exec", "nodes/proxy")
 	eventually(t, func() error { _, err := w.raw("eve", "/api/v1/nodes/n1/proxy/healthz"); return err })
 	if _, err := w.as("eve", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).DoRaw(t.Context()); err != nil {
 		t.Errorf("logs by who may get them: %v", err)
