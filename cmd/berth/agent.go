@@ -21,6 +21,8 @@ type agentFlags struct {
 	name, kubeconfig string
 	configs          []string
 	simulated        bool
+	guard            bool
+	kubeletOff       bool
 	nodes            nodeFlags
 	real             realFlags
 }
@@ -39,10 +41,17 @@ again, it finds them.
 With --simulated it serves nodes that run no processes: annotations of a pod say
 how long it runs (sim.berth.dev/run-seconds), how it ends (sim.berth.dev/exit-code),
 and how long it takes to stop when asked (sim.berth.dev/stop-seconds) and its
-preStop hook does (sim.berth.dev/prestop-seconds).`,
+preStop hook does (sim.berth.dev/prestop-seconds).
+
+With --guard it runs beside a kubelet, which runs the pods: it only evicts, within
+milliseconds, when memory or processes run short, by the evictionHard and
+evictionSoft of the KubeletConfiguration in --config. The kubelet's own eviction for these must
+be off: in its configuration evictionHard names thresholds of disks alone. While it
+is not, the guard refuses (exit 2). deploy/guard.yaml runs one on each node.`,
 		Example: `  berth credentials --node n7 > n7.kubeconfig
   berth agent --kubeconfig n7.kubeconfig
-  berth agent --kubeconfig n7.kubeconfig --simulated --node-cpu 16`,
+  berth agent --kubeconfig n7.kubeconfig --simulated --node-cpu 16
+  berth agent --guard --node-name n7 --kubeconfig guard.kubeconfig`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, f) },
 	}
@@ -51,6 +60,8 @@ preStop hook does (sim.berth.dev/prestop-seconds).`,
 	flags.StringVar(&f.name, "node-name", host, "name of the node; without it the one that the credential is for")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential; without it the default cluster's")
 	flags.BoolVar(&f.simulated, "simulated", false, "simulate the node")
+	flags.BoolVar(&f.guard, "guard", false, "only evict, beside the kubelet that runs the node")
+	flags.BoolVar(&f.kubeletOff, "kubelet-eviction-off", false, "with --guard: the kubelet evicts for disks alone; it is not asked")
 	f.real.add(flags)
 	f.nodes.add(flags)
 	configFlag(flags, &f.configs)
@@ -76,6 +87,9 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 		return f.simulate(cmd.Context(), cmd.OutOrStdout(), config, settings)
 	}
 	tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
+	if f.guard {
+		return f.watch(cmd.Context(), cmd.OutOrStdout(), config, settings)
+	}
 	f.real.take(cmd.Flags(), &settings.kubelet)
 	return f.serve(cmd.Context(), cmd.OutOrStdout(), config, settings)
 }
@@ -87,6 +101,12 @@ var (
 )
 
 func (f *agentFlags) check(flags *pflag.FlagSet) error {
+	switch {
+	case f.guard && f.simulated:
+		return errors.New("--guard and --simulated: a simulated node has no kubelet to stand beside")
+	case f.kubeletOff && !f.guard:
+		return errors.New("--kubelet-eviction-off says something with --guard alone")
+	}
 	not, why := onlySimulated, "describes simulated nodes: add --simulated"
 	if f.simulated {
 		not, why = onlyReal, "describes a real node: leave it out with --simulated"

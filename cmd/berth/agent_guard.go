@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/guard"
+)
+
+// watch guards a node that a kubelet runs.
+func (f *agentFlags) watch(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+	if f.name == "" {
+		return errors.New("--node-name: must be given: the name under which the kubelet has registered this machine")
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("--guard: killing pods of a machine needs root")
+	}
+	if err := need(ctx, config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
+		"deploy/guard.yaml has the rights that a guard needs"); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	host, err := cgroup.Find()
+	if err != nil {
+		return err
+	}
+	layout := guard.FindLayout(host, f.real.cgroup)
+	if !f.kubeletOff {
+		k, err := guard.Ask(ctx, client, f.name)
+		if err != nil {
+			return exit{fmt.Errorf("%w: if it evicts for disks alone, say so with --kubelet-eviction-off", err), 2}
+		}
+		if err := k.Check(f.name); err != nil {
+			return exit{err, 2}
+		}
+		layout = guard.Layout{Systemd: k.CgroupDriver == "systemd", Root: k.CgroupRoot}
+	}
+	broadcaster := record.NewBroadcaster()
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	pressure := settings.kubelet.Pressure
+	pressure.Options = settings.berth.Pressure.Options()
+	logToStderr()
+	g, err := guard.New(guard.Options{Node: f.name, Client: client, Host: host, Cgroup: "/", Layout: layout, Config: pressure, Log: klog.Background(),
+		Events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "berth-guard", Host: f.name})})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "guard of node %s at %s: memory is watched by %s; Ctrl-C stops\n", f.name, config.Host, g.Path())
+	return g.Run(ctx)
+}

@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// TestGuardIsDeployed applies deploy/guard.yaml, reads the thresholds in it as the guard
+// does, and starts a guard where there is no kubelet.
+func TestGuardIsDeployed(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up("--nodes", "1")
+	c.must("apply", "-f", "../deploy/guard.yaml")
+	c.must("rollout", "status", "daemonset/berth-guard", "-n", "kube-system", "--timeout=60s")
+	var settings corev1.ConfigMap
+	c.json(&settings, "get", "configmap", "berth-guard", "-n", "kube-system")
+	file := h.write("kubelet.yaml", settings.Data["kubelet.yaml"])
+	docs, err := config.Documents([]string{file})
+	if err != nil || len(docs) != 1 {
+		t.Fatalf("%d documents in the guard's ConfigMap: %v", len(docs), err)
+	}
+	if k, err := config.ReadKubelet(docs[0]); err != nil || len(k.Pressure.Thresholds) == 0 {
+		t.Errorf("thresholds %+v, %v", k.Pressure.Thresholds, err)
+	}
+
+	if os.Geteuid() != 0 {
+		testkit.Skip(t, "root", "a guard kills processes of pods")
+	}
+	args := []string{"agent", "--guard", "--kubeconfig", c.kubeconfig, "--node-name", "n1", "--config", file}
+	if r := h.run(args...); r.code != 2 || !strings.Contains(r.stderr, "--kubelet-eviction-off") {
+		t.Errorf("beside a kubelet that does not answer: %s", r)
+	}
+	// No kubelet has made cgroups here.
+	if r := h.run(append(args, "--kubelet-eviction-off", "--cgroup", "/nowhere")...); r.code != 1 || !strings.Contains(r.stderr, "/nowhere/kubepods: not there") {
+		t.Errorf("beside a kubelet that is said to be off: %s", r)
+	}
+}
