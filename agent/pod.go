@@ -7,9 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // pod is a pod of one of our nodes. Only the loop touches it.
@@ -104,6 +106,9 @@ func (a *Agent) update(p *pod, object *corev1.Pod) (events []podlife.Event) {
 	if !equality.Semantic.DeepEqual(was.Labels, object.Labels) || !equality.Semantic.DeepEqual(was.Annotations, object.Annotations) ||
 		!equality.Semantic.DeepEqual(&was.Spec, &object.Spec) {
 		a.runtime.Update(object)
+	}
+	if limit := object.Spec.ActiveDeadlineSeconds; !ptr.Equal(limit, was.Spec.ActiveDeadlineSeconds) {
+		events = append(events, podlife.Limit{Deadline: intake.LifeSpec(&object.Spec).Deadline})
 	}
 	for _, cs := range [][2][]corev1.Container{{was.Spec.InitContainers, object.Spec.InitContainers}, {was.Spec.Containers, object.Spec.Containers}} {
 		for i := range cs[1] {

@@ -48,6 +48,8 @@ func (e Replace) apply(l *Life, now time.Time) {
 	}
 }
 
+func (e Limit) apply(l *Life, _ time.Time) { l.spec.Deadline = e.Deadline }
+
 func (e Lost) apply(l *Life, now time.Time) {
 	for i := range l.runs {
 		if r := &l.runs[i]; r.state == Up {

@@ -46,6 +46,9 @@ type Probed struct {
 // Replace ends a container whose specification has changed and runs it anew, whatever its policy.
 type Replace struct{ Container string }
 
+// Limit changes how long the pod may be active, counted from when it was taken up; zero: for ever.
+type Limit struct{ Deadline time.Duration }
+
 // Lost says that the pod's sandbox is gone and with it all that ran: what may run again
 // does so from the first init container on.
 type Lost struct{}

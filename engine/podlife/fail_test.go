@@ -52,6 +52,8 @@ func TestAPodMayBeActiveUntilItsDeadline(t *testing.T) {
 	}
 	story(t, l, "1 up x:", "59 :", "60 : stop x", "79 :", "80 : kill x", "81 exit x 137: over")
 	failed(t, l, "DeadlineExceeded")
+	l = New(Spec{Containers: names("x"), Restart: Always, Deadline: time.Hour})
+	story(t, l, "0 : start x", "1 up x:", "10 limit 20:", "20 : stop x")
 }
 
 func TestWhatKeepsAContainerFromStarting(t *testing.T) {

@@ -88,6 +88,8 @@ func event(l *Life, f []string) Event {
 		return probed(Readiness, f[0] == "ready")
 	case "dead":
 		return probed(Liveness, false)
+	case "limit":
+		return Limit{time.Duration(number(1)) * time.Second}
 	case "lost":
 		return Lost{}
 	case "changed":
