@@ -1,0 +1,54 @@
+package pressure_test
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/internal/testkit/plain"
+)
+
+// figure is the value of a metric, or how often a histogram was fed.
+func figure(t *testing.T, m *shell.Metrics, name, label string) float64 {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	r.MustRegister(m)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, one := range f.GetMetric() {
+			if f.GetName() == name && (label == "" || len(one.GetLabel()) > 0 && one.GetLabel()[0].GetValue() == label) {
+				// Those that it is not are 0.
+				return one.GetCounter().GetValue() + one.GetGauge().GetValue() + float64(one.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	t.Fatalf("no metric %s of %q", name, label)
+	return 0
+}
+
+func TestMetricsTellOfAnEviction(t *testing.T) {
+	n := plain.ForTest(t, 256*mi, 600)
+	m := shell.NewMetrics()
+	if v := figure(t, m, "kubelet_evictions", "memory.available"); v != 0 {
+		t.Errorf("%v evictions before there was one", v)
+	}
+	watch(t, n, hard(100*mi), func(o *shell.Options) { o.Metrics = m })
+	hog := start(t, n, plain.Spec{Name: "hog", Args: []string{"-memory=4Gi", "-memory-rate=400Mi"}})
+	<-hog.Gone()
+	until(t, "the eviction is counted", func() bool { return figure(t, m, "kubelet_evictions", "memory.available") == 1 })
+	for name, label := range map[string]string{
+		"kubelet_eviction_stats_age_seconds": "memory.available", "berth_pressure_reaction_seconds": "",
+		"berth_pressure_looks_total": "alarm", "berth_pressure_available": "memory.available",
+	} {
+		if v := figure(t, m, name, label); v <= 0 {
+			t.Errorf("%s of %q is %v", name, label, v)
+		}
+	}
+	if v := figure(t, m, "kubelet_evictions", "pid.available"); v != 0 {
+		t.Errorf("%v evictions for processes", v)
+	}
+}
