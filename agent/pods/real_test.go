@@ -135,3 +135,30 @@ func TestRealOOMKillIsToldFromOthers(t *testing.T) {
 	g.until(pod, "a=ended(137 OOMKilled) b=ended(137 )")
 	g.await("it is released", func() bool { return g.lives[pod.UID].released })
 }
+
+func TestRealConfinement(t *testing.T) {
+	g, _ := realRig(t, nil)
+	pod := realPod("strict", map[string][]string{"a": nil})
+	a := &pod.Spec.Containers[0]
+	a.Command = []string{"/bin/sh", "-c", `id; touch /x || echo read-only; grep -E "CapEff|Seccomp:|NoNewPrivs" /proc/self/status; echo score $(cat /proc/self/oom_score_adj); cat /etc/resolv.conf; sleep 3600`}
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: on(int64(1000)), RunAsGroup: on(int64(1000)), RunAsNonRoot: on(true), FSGroup: on(int64(77)),
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+	a.SecurityContext = &corev1.SecurityContext{ReadOnlyRootFilesystem: on(true), AllowPrivilegeEscalation: on(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+	a.Lifecycle = &corev1.Lifecycle{PostStart: execHook("/bin/sh", "-c", "echo hook > /proc/1/fd/1"), PreStop: execHook("/bin/sh", "-c", "echo bye > /proc/1/fd/1")}
+	pod.Spec.DNSPolicy, pod.Spec.DNSConfig = corev1.DNSNone, &corev1.PodDNSConfig{Nameservers: []string{"192.0.2.53"}}
+	g.admit(pod)
+	g.until(pod, "a=up")
+	for _, want := range []string{"uid=1000(user) gid=1000(user)", "groups=77,", "read-only", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "score 1000", "nameserver 192.0.2.53", "hook"} {
+		g.log(pod, "a", want)
+	}
+	p, _ := g.runner.Pod("default", "strict")
+	c, _ := p.Container("a")
+	code, out, err := g.runner.Exec(t.Context(), c.ID, []string{"/bin/sh", "-c", "echo out; exit 5"}, 10*time.Second)
+	if code != 5 || out != "out\n" || err != nil {
+		t.Errorf("exec answers %d, %q, %v", code, out, err)
+	}
+	g.delete(pod, 3*time.Second) // the shell is deaf to SIGTERM
+	g.log(pod, "a", "bye")
+	g.until(pod, "a=ended(137 )")
+	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+}
