@@ -21,7 +21,7 @@ const (
 func (r *Runner) follow(ctx context.Context) {
 	broken := make(chan struct{}, 1)
 	broken <- struct{}{} // until the stream flows
-	r.work.Go(func() { r.listen(ctx, broken) })
+	r.spawn(func() { r.listen(ctx, broken) })
 	wait := bareListing
 	var logs time.Time
 	for ctx.Err() == nil {
@@ -67,7 +67,7 @@ func (r *Runner) happened(e runtime.ContainerEvent) {
 	case c != nil && e.OOM:
 		r.witness(c)
 	case c != nil || box != nil:
-		r.work.Go(func() { r.look(e.Container) })
+		r.spawn(func() { r.look(e.Container) })
 	}
 }
 

@@ -33,7 +33,7 @@ func (r *Runner) PreStop(object *corev1.Pod, container string) {
 	p.mu.Lock()
 	c := p.runs[container]
 	p.mu.Unlock()
-	r.work.Go(func() {
+	r.spawn(func() {
 		spec := find(object, container)
 		if c != nil && spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
 			ctx, cancel := context.WithTimeout(p.ctx, graceOf(object))

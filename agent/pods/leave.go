@@ -39,7 +39,7 @@ func (p *pod) leave(forget bool) {
 	p.nudge()
 	if !p.leaving.busy {
 		p.leaving.busy = true
-		p.runner.work.Go(p.clear)
+		p.runner.spawn(p.clear)
 	}
 }
 

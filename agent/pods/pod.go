@@ -96,7 +96,9 @@ func (p *pod) enqueue(c *run) {
 	if !p.working {
 		p.working = true
 		p.idle.Add(1)
-		p.runner.work.Go(func() { defer p.idle.Done(); p.serve() })
+		if !p.runner.spawn(func() { defer p.idle.Done(); p.serve() }) {
+			p.idle.Done()
+		}
 	}
 	p.nudge()
 }

@@ -29,6 +29,7 @@ type Runner struct {
 	work   sync.WaitGroup
 
 	mu        sync.Mutex
+	over      bool // nothing is begun any more
 	pods      map[types.UID]*pod
 	runs      map[string]*run // containers that run, by id
 	sandboxes map[string]*pod // by id
@@ -54,8 +55,21 @@ func New(opts Options, report func(runtime.Report)) (*Runner, error) {
 func (r *Runner) Run(ctx context.Context) {
 	r.follow(ctx)
 	r.cancel()
+	r.mu.Lock()
+	r.over = true
+	r.mu.Unlock()
 	r.work.Wait()
 	r.kernel.close()
+}
+
+// spawn runs f beside others; it does not, and says so, when the Runner is over.
+func (r *Runner) spawn(f func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.over {
+		r.work.Go(f)
+	}
+	return !r.over
 }
 
 // pod is the one with that uid; nil if there is none.

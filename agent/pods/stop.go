@@ -51,7 +51,7 @@ func (p *pod) halt(c *run) {
 	if grace == 0 {
 		grace = longestGrace * time.Second
 	}
-	p.runner.work.Go(func() { p.end(c, kill, grace) })
+	p.runner.spawn(func() { p.end(c, kill, grace) })
 }
 
 // end stops a container, again and again until it has ended: the runtime may be away.

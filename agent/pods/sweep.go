@@ -31,7 +31,7 @@ func (r *Runner) Sweep(known map[types.UID]bool) {
 		}
 	}
 	r.leftCgroups(note)
-	r.work.Go(func() {
+	r.spawn(func() {
 		r.leftRunning(known, note)
 		for _, p := range left {
 			r.opts.Log.Info("A pod that the API server does not have is removed", "pod", key(p))
