@@ -267,14 +267,18 @@ func (n *strain) evict(e *pressure.Evict) {
 	n.w.agents.step(p, podlife.Fail{Reason: pressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, Now: e.Condition && e.Grace <= 1})
 }
 
-// displaced takes note of a pod whose eviction is written.
+// displaced takes note of a pod whose eviction is written, unless somebody else had displaced it by then.
 func (a *agents) displaced(p *agentPod, status *corev1.PodStatus) {
 	if p.evicted == nil || status.Phase != corev1.PodFailed || p.counted {
 		return
 	}
 	p.counted = true
+	now := a.w.api.Pod(keyOf(p.object))
+	if c := disrupted(now); c != nil && c.Reason != pressure.ReasonDisruption {
+		return
+	}
 	a.w.counts.Displaced[displace.Pressure]++
-	if now := a.w.api.Pod(keyOf(p.object)); now != nil && p.evicted.Condition && a.w.o.Audit {
+	if p.evicted.Condition && a.w.o.Audit {
 		a.w.audit.recorded(now)
 	}
 }
