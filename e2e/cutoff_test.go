@@ -140,7 +140,7 @@ func cutOff(t *testing.T, least time.Duration) {
 	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("while it is cut off n1 runs %v, want %v", got, before)
 	}
-	t.Logf("n1 was cut off for %.1f s", time.Since(began).Seconds())
+	t.Logf("soak: n1 was cut off for %.1f s", time.Since(began).Seconds())
 
 	c.hosts.join(1)
 	joined := time.Now()
@@ -161,7 +161,7 @@ func cutOff(t *testing.T, least time.Duration) {
 	})
 	c.ready(c.readyOnes("never", "elsewhere"))
 	c.nothingElseOn(1)
-	t.Logf("all is as it should be %.1f s after it was joined again", time.Since(joined).Seconds())
+	t.Logf("soak: all is as it should be %.1f s after it was joined again", time.Since(joined).Seconds())
 }
 
 // webOn are the pods of web on a node, by name.

@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -125,4 +127,28 @@ func TestRealVolumes(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestSoakVolumesFollow changes what the files of a pod that runs come from: it sees so within a minute.
+func TestSoakVolumesFollow(t *testing.T) {
+	if os.Getenv("BERTH_SOAK") == "" {
+		t.Skip("takes minutes; make soak runs it")
+	}
+	c := upReal(t)
+	c.must("create", "configmap", "conf", "--from-literal=a=1")
+	c.run(c.pod("reader", "volumes: [{name: conf, configMap: {name: conf}}, {name: down, downwardAPI: {items: [{path: l, fieldRef: {fieldPath: metadata.labels}}]}}], ",
+		`volumeMounts: [{name: conf, mountPath: /conf}, {name: down, mountPath: /down}]`))
+	c.must("wait", "--for=condition=Ready", "pod/reader", "--timeout=60s")
+	began := time.Now()
+	c.must("label", "pod", "reader", "more=yes")
+	c.must("patch", "configmap", "conf", "-p", `{"data": {"a": "2", "b": "3"}}`)
+	for script, want := range map[string]string{"cat /down/l": "app=\"reader\"\nmore=\"yes\"", "cat /conf/a /conf/b": "23"} {
+		eventually(t, 60*time.Second-time.Since(began), func() error {
+			if r := c.kubectl("exec", "reader", "--", "sh", "-c", script); r.stdout != want {
+				return fmt.Errorf("%s: %q, want %q", script, r.stdout, want)
+			}
+			return nil
+		})
+		t.Logf("soak: %s after %.1f s", script, time.Since(began).Seconds())
+	}
 }
