@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/engine/podlife"
 )
 
 // Labels of sandboxes and containers, as the kubelet writes them, and one that says whose they are.
@@ -158,6 +160,7 @@ func (p *pod) boxLost(id string) {
 	}
 	p.box = box{attempt: p.box.attempt + 1}
 	pod := p.object
+	p.tell(podlife.Lost{}, nil)
 	var left []*run
 	for _, c := range p.runs {
 		if c.state == up {

@@ -50,29 +50,18 @@ func (e Replace) apply(l *Life, now time.Time) {
 
 func (e Limit) apply(l *Life, _ time.Time) { l.spec.Deadline = e.Deadline }
 
-func (e Lost) apply(l *Life, now time.Time) {
-	for i := range l.runs {
-		if r := &l.runs[i]; r.state == Up {
-			l.end(r, Exit{Code: unknownCode, Reason: unknownReason, Message: "The pod's sandbox is gone", Started: r.started, Ended: now})
-		}
-	}
+func (e Lost) apply(l *Life, _ time.Time) {
 	if l.spec.Restart == Never || l.ending() || l.ended() {
 		return
 	}
 	l.initialized = len(l.spec.Init) == 0
 	for i := range l.runs {
-		if r := &l.runs[i]; r.init && r.state == Ended {
+		if r := &l.runs[i]; r.init && !r.Sidecar && r.state == Ended {
 			r.retire()
 			r.state = Idle
 		}
 	}
 }
-
-// A run of which nobody knows how it ended: the kubelet's words.
-const (
-	unknownCode   = 137
-	unknownReason = "ContainerStatusUnknown"
-)
 
 func (e Delete) apply(l *Life, now time.Time) {
 	end := now.Add(e.Grace)

@@ -49,8 +49,8 @@ type Replace struct{ Container string }
 // Limit changes how long the pod may be active, counted from when it was taken up; zero: for ever.
 type Limit struct{ Deadline time.Duration }
 
-// Lost says that the pod's sandbox is gone and with it all that ran: what may run again
-// does so from the first init container on.
+// Lost says that the pod's sandbox is gone: what still runs of it is told of as it ends, and
+// what may run again does so from the first init container on.
 type Lost struct{}
 
 // Delete asks the pod to end within Grace. A second Delete can only shorten it.

@@ -102,8 +102,14 @@ func (p *player) happen(step int) {
 		p.news = append(p.news, Replace{"x"})
 	case p.rnd.Intn(200) == 0:
 		p.restless = true
-		p.up, p.asked = map[string]bool{}, map[string]time.Time{}
 		p.news = append(p.news, Lost{})
+		for _, c := range []string{"s", "x", "y"} {
+			if p.up[c] {
+				p.news = append(p.news, Exited{Container: c, Code: 137})
+				delete(p.up, c)
+				delete(p.asked, c)
+			}
+		}
 	}
 }
 
