@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,7 +52,7 @@ func (m nodeMetrics) Get(ctx context.Context, name string, _ *metav1.GetOptions)
 		return nil, err
 	}
 	node := obj.(*corev1.Node)
-	got, err := m.u.said.of(ctx, node)
+	got, err := m.u.said.of(ctx, node, time.Time{})
 	if err != nil {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("what node %q uses is not known: %v", name, err))
 	}
@@ -68,7 +69,7 @@ func (m nodeMetrics) List(ctx context.Context, options *internalversion.ListOpti
 		return nil, err
 	}
 	nodes := pointers(obj.(*corev1.NodeList).Items)
-	said := m.u.said.all(ctx, nodes)
+	said := m.u.said.all(ctx, nodes, nil)
 	list := &metricsv1beta1.NodeMetricsList{Items: []metricsv1beta1.NodeMetrics{}}
 	for _, n := range nodes {
 		if got, ok := said[n.Name]; ok {

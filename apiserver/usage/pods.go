@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,7 +47,7 @@ func (m podMetrics) Get(ctx context.Context, name string, _ *metav1.GetOptions) 
 	if err != nil {
 		return nil, err
 	}
-	got, err := m.u.said.of(ctx, node.(*corev1.Node))
+	got, err := m.u.said.of(ctx, node.(*corev1.Node), begun(pod))
 	if err != nil {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("what pod %q uses is not known: node %q: %v", name, pod.Spec.NodeName, err))
 	}
@@ -89,10 +90,14 @@ type podFigures struct {
 
 // measured asks the nodes that the pods are on.
 func (m podMetrics) measured(ctx context.Context, pods []corev1.Pod) (map[types.UID]podFigures, error) {
-	wanted := map[string]bool{}
+	wanted := map[string]time.Time{}
 	for i := range pods {
-		if pods[i].Status.Phase == corev1.PodRunning {
-			wanted[pods[i].Spec.NodeName] = true
+		if pods[i].Status.Phase != corev1.PodRunning {
+			continue
+		}
+		name := pods[i].Spec.NodeName
+		if at, ok := wanted[name]; !ok || begun(&pods[i]).After(at) {
+			wanted[name] = begun(&pods[i])
 		}
 	}
 	obj, err := m.u.nodes.List(ctx, &internalversion.ListOptions{})
@@ -103,18 +108,30 @@ func (m podMetrics) measured(ctx context.Context, pods []corev1.Pod) (map[types.
 	var nodes []*corev1.Node
 	for _, n := range pointers(obj.(*corev1.NodeList).Items) {
 		there[n.Name] = true
-		if wanted[n.Name] {
+		if _, ok := wanted[n.Name]; ok {
 			nodes = append(nodes, n)
 		}
 	}
 	m.u.said.keep(there)
 	found := map[types.UID]podFigures{}
-	for _, s := range m.u.said.all(ctx, nodes) {
+	for _, s := range m.u.said.all(ctx, nodes, wanted) {
 		for i := range s.summary.Pods {
 			found[types.UID(s.summary.Pods[i].PodRef.UID)] = podFigures{&s.summary.Pods[i], s}
 		}
 	}
 	return found, nil
+}
+
+// begun is since when the pod has run as it runs now: what was said before does
+// not tell of it. Times of containers are cut to seconds.
+func begun(pod *corev1.Pod) time.Time {
+	var at time.Time
+	for i := range pod.Status.ContainerStatuses {
+		if r := pod.Status.ContainerStatuses[i].State.Running; r != nil && r.StartedAt.After(at) {
+			at = r.StartedAt.Time
+		}
+	}
+	return at.Add(time.Second)
 }
 
 // ConvertToTable shows name, CPU, memory and window.

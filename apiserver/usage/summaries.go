@@ -75,12 +75,12 @@ func (s *summaries) keep(nodes map[string]bool) {
 	}
 }
 
-// of is what the node's agent says now, or said a moment ago.
-func (s *summaries) of(ctx context.Context, node *corev1.Node) (sample, error) {
+// of is what the node's agent says now, or said a moment ago, but after a time.
+func (s *summaries) of(ctx context.Context, node *corev1.Node, after time.Time) (sample, error) {
 	e := s.entry(node.Name)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.last.summary != nil && time.Since(e.last.at) < freshFor {
+	if e.last.summary != nil && time.Since(e.last.at) < freshFor && e.last.at.After(after) {
 		return e.last, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
@@ -150,8 +150,8 @@ func (s *summaries) ask(ctx context.Context, node *corev1.Node) (*stats.Summary,
 	return summary, nil
 }
 
-// all is what those of the nodes say that answer.
-func (s *summaries) all(ctx context.Context, nodes []*corev1.Node) map[string]sample {
+// all is what those of the nodes say that answer, after a time for each.
+func (s *summaries) all(ctx context.Context, nodes []*corev1.Node, after map[string]time.Time) map[string]sample {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	gate := make(chan struct{}, atOnce)
@@ -160,7 +160,7 @@ func (s *summaries) all(ctx context.Context, nodes []*corev1.Node) map[string]sa
 		gate <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-gate }()
-			if got, err := s.of(ctx, n); err == nil {
+			if got, err := s.of(ctx, n, after[n.Name]); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				found[n.Name] = got
