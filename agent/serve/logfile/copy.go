@@ -158,7 +158,7 @@ func rotations(path string) ([]string, error) {
 	var found []string
 	for _, e := range entries {
 		suffix, ok := strings.CutPrefix(e.Name(), filepath.Base(path)+".")
-		if ok && suffix != "" && !strings.Contains(suffix, ".") {
+		if ok && suffix != "" && strings.Trim(suffix, "0123456789-.") == "" {
 			found = append(found, filepath.Join(filepath.Dir(path), e.Name()))
 		}
 	}

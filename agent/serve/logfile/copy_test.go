@@ -73,10 +73,10 @@ func TestCopy(t *testing.T) {
 func TestRotatedFilesComeFirst(t *testing.T) {
 	path := logAt(t, "2026-01-02T15:04:07Z stdout F five\n")
 	for suffix, text := range map[string]string{
-		"20260102-150402": "2026-01-02T15:04:01Z stdout F one\n2026-01-02T15:04:02Z stdout F two\n2026-01-02T15:04:02Z stdout P th",
-		"20260102-150406": "\n2026-01-02T15:04:03Z stdout F ree\n2026-01-02T15:04:04Z stdout F four\n", "20260101-000000.gz": "2026-01-01T00:00:00Z stdout F no\n",
+		"20260102-150402.000000": "2026-01-02T15:04:01Z stdout F one\n2026-01-02T15:04:02Z stdout F two\n2026-01-02T15:04:02Z stdout P th",
+		"20260102-150406.000001": "\n2026-01-02T15:04:03Z stdout F ree\n2026-01-02T15:04:04Z stdout F four\n", "20260101-000000.gz": "2026-01-01T00:00:00Z stdout F no\n",
 	} {
-		if suffix == "20260102-150402" {
+		if suffix == "20260102-150402.000000" {
 			text += "\n"
 		}
 		if err := os.WriteFile(path+"."+suffix, []byte(text), 0o600); err != nil {

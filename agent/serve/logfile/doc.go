@@ -6,8 +6,8 @@
 //	2026-01-02T15:04:05.123456791Z stderr F and its end
 //
 // A log goes on over rotations: what was renamed to PATH.SUFFIX comes before
-// what is in PATH, in the order of the suffixes, which are times. Suffixes with a
-// further dot (.gz, .tmp) are not read.
+// what is in PATH, in the order of the suffixes, which are times: digits, hyphens
+// and dots. Others (.gz, .tmp) are not read.
 //
 // Invariants:
 //
