@@ -10,6 +10,9 @@
 //	openapi      generated definitions of the types
 //	registry     the generic strategy and stores
 //	subresource  binding, scale, namespace deletion, addresses
+//	connect      logs, streams and proxies to agents and pods
+//	reach        where the agents of nodes answer, and who they are
+//	usage        metrics.k8s.io, asked of the agents
 //	podspec      defaults and validation of pods and pod templates
 //	rules        the same for all other kinds
 //	tables       columns
