@@ -12,6 +12,8 @@
 //	sim.berth.dev/stop-seconds  how long they take to stop when asked; absent: at once
 //	sim.berth.dev/prestop-seconds  how long a preStop hook takes; absent: what its
 //	                            sleep action says, or no time
+//	sim.berth.dev/usage         what they use over time: memory, disk, inodes, processes
+//	                            (engine/pressure/usage; agent/pressure/scripted acts upon it)
 //
 // Each may be given for one container as NAME.sim.berth.dev/run-seconds.
 // A value that cannot be read makes the container fail at once with code 128,
