@@ -34,10 +34,11 @@ func PressureTerms(pod *corev1.Pod) *pressure.Terms {
 
 func pressureContainer(c *corev1.Container, init bool) pressure.Container {
 	out := pressure.Container{Name: c.Name, Init: init, EphemeralLimit: quantity(c.Resources.Limits, corev1.ResourceEphemeralStorage)}
-	for name, to := range map[corev1.ResourceName]*pressure.Quantity{corev1.ResourceMemory: &out.Memory, corev1.ResourceEphemeralStorage: &out.Ephemeral} {
-		if q := quantity(c.Resources.Requests, name); q != nil {
-			*to = *q
-		}
+	if q := quantity(c.Resources.Requests, corev1.ResourceMemory); q != nil {
+		out.Memory = *q
+	}
+	if q := quantity(c.Resources.Requests, corev1.ResourceEphemeralStorage); q != nil {
+		out.Ephemeral = *q
 	}
 	return out
 }
