@@ -88,7 +88,7 @@ func (p *pod) ownMounts(c *run, spec *corev1.Container, volumes []*cri.Mount) (o
 		out = append(out, &cri.Mount{ContainerPath: hosts, HostPath: p.hostsFile()})
 	}
 	if at := spec.TerminationMessagePath; at != "" && !mounted(volumes, at) {
-		file := p.messageFile(c)
+		file := p.messageFile(p.seen().UID, c)
 		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 			return nil, err
 		}

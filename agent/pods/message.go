@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Limits of what a container leaves as its last words, in bytes and lines.
@@ -19,8 +20,8 @@ const (
 )
 
 // messageFile is where a container's run writes its last words.
-func (p *pod) messageFile(c *run) string {
-	return filepath.Join(p.runner.dir(p.object.UID), "containers", c.name, strconv.FormatUint(uint64(c.attempt), 10))
+func (p *pod) messageFile(uid types.UID, c *run) string {
+	return filepath.Join(p.runner.dir(uid), "containers", c.name, strconv.FormatUint(uint64(c.attempt), 10))
 }
 
 // lastWords is the message of a container that has ended: what it wrote to its terminationMessagePath, or, if
@@ -30,7 +31,7 @@ func (p *pod) lastWords(c *run, code int32) string {
 	if spec == nil {
 		return ""
 	}
-	if words := head(p.messageFile(c), maxMessage); words != "" {
+	if words := head(p.messageFile(p.object.UID, c), maxMessage); words != "" {
 		return words
 	}
 	if spec.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError && code != 0 {

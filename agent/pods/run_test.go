@@ -176,6 +176,9 @@ func TestAPodThatVanishesIsAskedFirst(t *testing.T) {
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
 	g.until(pod, "a=up b=up")
+	g.mu.Lock()
+	delete(g.lives, pod.UID)
+	g.mu.Unlock()
 	g.runner.Forget(pod.UID)
 	g.gone(pod)
 	for _, name := range []string{"a", "b"} {
