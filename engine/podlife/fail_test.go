@@ -74,7 +74,11 @@ func TestALostSandboxBeginsAnew(t *testing.T) {
 	spec := Spec{Init: names("a", "+s"), Containers: names("x"), Restart: Always}
 	up := []string{"0 : start a", "1 up a:", "2 exit a 0: start s", "3 up s: start x", "4 up x:"}
 	l := New(spec)
-	story(t, l, append(up, "5 lost: start a", "6 exit s 137;exit x 137:", "7 up a:", "8 exit a 0: start s", "9 up s: start x", "10 up x:")...)
+	story(t, l, append(up, "5 lost: start a", "6 exit s 137;exit x 137:")...)
+	if _, cs := l.Statuses(); cs[0].State != Ended || cs[0].BackOff {
+		t.Errorf("it waits for the init containers, not for a delay: %+v", cs[0])
+	}
+	story(t, l, "7 up a:", "8 exit a 0: start s", "9 up s: start x", "10 up x:")
 	if init, cs := l.Statuses(); init[0].Restarts != 1 || cs[0].Restarts != 1 || cs[0].Last.Code != 137 || !l.Initialized() {
 		t.Errorf("%+v %+v", init, cs)
 	}

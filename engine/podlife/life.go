@@ -152,7 +152,7 @@ func (l *Life) Statuses() (init, containers []Status) {
 		switch {
 		case r.state == Starting:
 			s.Reason, s.Message = r.reason, r.message
-		case r.state == Ended && l.restarts(r) && !l.ended() && !l.ending():
+		case r.state == Ended && r.delay > 0 && l.restarts(r) && !l.ended() && !l.ending():
 			s.BackOff, s.Delay = true, r.delay
 		}
 		if r.init {
