@@ -21,6 +21,8 @@ func main() {
 	inContainers := flag.Bool("cri", false, "hogs are containers of a private containerd; they are watched by the shell alone")
 	pods := flag.Int("pods", 50, "pods on the node")
 	memory := flag.Int64("memory", 2<<30, "`bytes` of the node")
+	rate := flag.Int64("rate", 0, "MiB a second of the only hog; 0: each of 100, 500, 1000, 2000")
+	noPolls := flag.Bool("no-polls", false, "leave the polls out")
 	threshold := flag.Int64("threshold", 100<<20, "`bytes` that must be available")
 	verbose := flag.Bool("v", false, "print what the shell logs")
 	flag.Parse()
@@ -30,6 +32,12 @@ func main() {
 	b := bench{cri: *inContainers, pods: *pods, memory: *memory, threshold: *threshold, runs: *runs, rates: []int64{100, 500, 1000, 2000}}
 	if *quick {
 		b.runs, b.rates = 5, []int64{500, 2000}
+	}
+	if *rate > 0 {
+		b.rates = []int64{*rate}
+	}
+	if *noPolls {
+		watchers = watchers[:1]
 	}
 	if err := b.all(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-pressure:", err)
@@ -105,9 +113,11 @@ func (b bench) rows(n node) ([]row, error) {
 					return nil, err
 				}
 				r.runs = append(r.runs, o)
-				fmt.Fprintf(os.Stderr, "\r%-10s %5d MiB/s  %3d", w.name, rate, i+1)
+				fmt.Fprintf(os.Stderr, "\r%-10s %5d MiB/s  %3d", w.name, rate, i+1) // somebody waits
 			}
 			rows = append(rows, r)
+			fmt.Fprintln(os.Stderr)
+			print(os.Stderr, []row{r})
 		}
 	}
 	fmt.Fprintln(os.Stderr)

@@ -40,7 +40,8 @@ func New(memory, pids int64) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Host: h, Path: fmt.Sprintf("/berth-plain-%d-%d", os.Getpid(), made.Add(1))}
+	sweep(h)
+	n := &Node{Host: h, Path: fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), made.Add(1))}
 	n.Stats = stats.NewPods(stats.Options{Host: h, Cgroup: n.Cgroup, Also: []string{n.Path, n.PodsPath()}})
 	if err := h.Make(n.PodsPath(), cgroup.Limits{}); err != nil {
 		return nil, errors.Join(err, n.Close())
@@ -49,6 +50,27 @@ func New(memory, pids int64) (*Node, error) {
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil
+}
+
+// prefix begins the names of nodes' cgroups; the process that made them and a number follow.
+const prefix = "/berth-plain-"
+
+// sweep removes nodes of processes that were killed.
+func sweep(h *cgroup.Host) {
+	all, _ := h.Children("/")
+	for _, path := range all {
+		var pid, n int
+		if c, _ := fmt.Sscanf(path, prefix+"%d-%d", &pid, &n); c < 2 {
+			continue
+		}
+		if _, err := os.Stat(fmt.Sprint("/proc/", pid)); err == nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		_ = h.Kill(path)
+		_ = h.Remove(ctx, path)
+		cancel()
+	}
 }
 
 // ForTest is New for a test, which is skipped where cgroups cannot be made.
