@@ -86,10 +86,10 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if f.simulated {
 		return f.simulate(cmd.Context(), cmd.OutOrStdout(), config, settings)
 	}
-	tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
-	if f.guard {
+	if f.guard { // which has no use for most of a file, and is not the one to tell
 		return f.watch(cmd.Context(), cmd.OutOrStdout(), config, settings)
 	}
+	tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
 	f.real.take(cmd.Flags(), &settings.kubelet)
 	return f.serve(cmd.Context(), cmd.OutOrStdout(), config, settings)
 }
