@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// TestSoakIdleCost measures what an agent costs whose 100 pods do nothing: at most 2 %
+// of a core and 60 MiB.
+func TestSoakIdleCost(t *testing.T) {
+	const pods, measured = 100, time.Minute
+	if os.Getenv("BERTH_SOAK") == "" {
+		t.Skip("for make soak: it takes minutes, and a machine that does little else")
+	}
+	k := newKilled(t)
+	for i := range pods {
+		_, err := k.client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("idle", i)},
+			Spec: corev1.PodSpec{NodeName: "v1", TerminationGracePeriodSeconds: ptr.To(int64(1)),
+				Containers: []corev1.Container{{Name: "main", Image: k.image, Command: []string{"/bin/sleep", "3600"}}}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.there = append(k.there, fmt.Sprint("idle", i))
+	}
+	eventually(t, 5*time.Minute, func() error {
+		list, err := k.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "status.phase=Running"})
+		if err == nil && len(list.Items) < pods {
+			err = fmt.Errorf("%d of %d pods run", len(list.Items), pods)
+		}
+		return err
+	})
+	time.Sleep(10 * time.Second) // what starting them has left to do
+	pid := k.agent.cmd.Process.Pid
+	before := cpuTime(t, pid)
+	time.Sleep(measured)
+	share := float64(cpuTime(t, pid)-before) / float64(measured) * 100
+	rss := resident(t, pid)
+	fmt.Printf("soak: an agent with %d idle pods takes %.2f %% of a core and %d MiB\n", pods, share, rss>>20)
+	if share > 2 || rss > 60<<20 {
+		t.Errorf("an agent with %d idle pods takes %.2f %% of a core and %d MiB, more than 2 %% and 60 MiB", pods, share, rss>>20)
+	}
+	k.empty(t)
+}
+
+// cpuTime is the processor time that a process has used.
+func cpuTime(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// utime and stime are the 14th and 15th field, in hundredths of a second; the second is a name in brackets.
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+2:]))
+	var ticks int64
+	for _, f := range fields[11:13] {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// resident is the memory that a process has in use, in bytes.
+func resident(t *testing.T, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n * int64(os.Getpagesize())
+}
