@@ -21,12 +21,12 @@
 //   - Exited comes once for each Start and Resume, and after it nothing of that run;
 //   - containers of a pod are started in the order of its specification, one at a time;
 //   - nothing of a pod is left when Forget is done: process, sandbox, mount, cgroup, directory, log;
-//   - a pod without work costs no goroutine and no timer.
+//   - a pod without work has no goroutine and no timer: all that runs is seen by one stream and one listing.
 //
 // An end by the kernel's OOM killer is believed only with exit code 137 and evidence of our own
 // (oom.go): runtimes mark all containers of a node at once.
 //
 // Departures from Kubernetes: what cannot be created is tried again after 1 s doubling to 10 s instead
 // of every 10 s; a pod's containers are looked up by relist only every 10 s while
-// events flow.
+// events flow. Of a pod that was removed by force, what still runs gets 2 s and no preStop hook.
 package pods

@@ -199,3 +199,17 @@ func TestASandboxThatIsLostIsMadeAnew(t *testing.T) {
 		t.Errorf("sandboxes were made %d times, want 2", n)
 	}
 }
+
+func TestAPodWithoutWorkHasNoWorker(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a", "b")
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	p := g.runner.pod(pod.UID)
+	p.idle.Wait() // ends only when the worker does
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.working || len(p.queue) > 0 {
+		t.Errorf("a worker is at it, with %d to start", len(p.queue))
+	}
+}
