@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/internal/testkit"
 )
 
 func TestMemoryOfAProcess(t *testing.T)   { memory(t, host(t)) }
@@ -33,7 +34,7 @@ func memory(t *testing.T, h *cgroup.Host) {
 	if err := g.Memory(&m); err != nil {
 		t.Fatal(err)
 	}
-	if m.Usage < held || m.WorkingSet() < held || m.Usage > 2*held {
+	if m.Usage < held || m.WorkingSet() < held || m.Usage > 4*held {
 		t.Errorf("usage %d and working set %d of a process that holds %d", m.Usage, m.WorkingSet(), held)
 	}
 	// memory.stat is as new as the kernel's last flush of 2 s.
@@ -185,6 +186,9 @@ func until(t testing.TB, what string, ok func() bool) {
 }
 
 func TestReadsAllocateNothing(t *testing.T) {
+	if testkit.Race {
+		t.Skip("the race detector allocates")
+	}
 	h := host(t)
 	g, err := h.Open(group(t, h, cgroup.Limits{Memory: 1 << 30, Pids: 100}))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	shell "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/internal/testkit"
 	"github.com/berthproject/berth/internal/testkit/plain"
 )
 
@@ -68,6 +69,9 @@ func condition(s *shell.Shell, of string) string {
 
 // TestALookAllocatesNothing: as long as nothing is short.
 func TestALookAllocatesNothing(t *testing.T) {
+	if testkit.Race {
+		t.Skip("the race detector allocates")
+	}
 	n := plain.ForTest(t, 512*mi, 600)
 	c := hard(100 * mi)
 	for of, amount := range map[pressure.Signal]int64{

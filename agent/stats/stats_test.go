@@ -15,6 +15,7 @@ import (
 
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/agent/volume"
+	"github.com/berthproject/berth/internal/testkit"
 	"github.com/berthproject/berth/internal/testkit/plain"
 )
 
@@ -69,6 +70,9 @@ func TestPodsAreObservedFresh(t *testing.T) {
 }
 
 func TestObservingAllocatesNothing(t *testing.T) {
+	if testkit.Race {
+		t.Skip("the race detector allocates")
+	}
 	n := plain.ForTest(t, 512*mi, 600)
 	for i := range 3 {
 		if _, err := n.Run(plain.Spec{Name: fmt.Sprint("p", i), Args: []string{"-memory=1Mi"}}); err != nil {
