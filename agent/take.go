@@ -67,6 +67,9 @@ func (a *Agent) take(object *corev1.Pod) *pod {
 		}
 		return p
 	}
+	if finished {
+		found = nil // what was written at last stays, whatever a runtime that was away makes of it now
+	}
 	was := merge(intake.LifeStatuses(&object.Status), found)
 	p.life = podlife.Resume(spec, intake.LifePhase(object.Status.Phase), was)
 	p.remember(&object.Status)
