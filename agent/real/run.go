@@ -96,7 +96,6 @@ func (n *node) serve(parent context.Context, server func(context.Context) error)
 	quiet(n.prober.Run)
 	quiet(n.volumes.Run)
 	quiet(n.collector.Run)
-	quiet(keepSmall)
 	quiet(func(ctx context.Context) {
 		n.health.watch(ctx, n.service.Status, func() { n.agent.Report(n.opts.Name) })
 	})
