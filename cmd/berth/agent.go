@@ -56,7 +56,11 @@ is not, the guard refuses (exit 2). deploy/guard.yaml runs one on each node.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, f) },
 	}
 	host, _ := os.Hostname()
-	flags := cmd.Flags()
+	f.declare(cmd.Flags(), host)
+	return cmd
+}
+
+func (f *agentFlags) declare(flags *pflag.FlagSet, host string) {
 	flags.StringVar(&f.name, "node-name", host, "name of the node; without it the one that the credential is for")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential; without it the default cluster's")
 	flags.BoolVar(&f.simulated, "simulated", false, "simulate the node")
@@ -65,7 +69,6 @@ is not, the guard refuses (exit 2). deploy/guard.yaml runs one on each node.`,
 	f.real.add(flags)
 	f.nodes.add(flags)
 	configFlag(flags, &f.configs)
-	return cmd
 }
 
 func runAgent(cmd *cobra.Command, f agentFlags) error {

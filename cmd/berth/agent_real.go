@@ -98,10 +98,15 @@ func (f *realFlags) options(name string) (real.Options, error) {
 	if !strings.HasPrefix(f.root, "/") || f.logs != "" && !strings.HasPrefix(f.logs, "/") {
 		return o, fmt.Errorf("--root-dir %q, --log-dir %q: must be absolute", f.root, f.logs)
 	}
-	if f.lowDisk < 0 {
-		return o, fmt.Errorf("--low-diskspace-threshold-mb %d: must not be negative; 0 leaves no reserve", f.lowDisk)
+	return o, lowDiskFault(f.lowDisk)
+}
+
+// lowDiskFault refuses a reserve that cannot be.
+func lowDiskFault(mib int64) error {
+	if mib < 0 || mib > 1<<40 {
+		return fmt.Errorf("--low-diskspace-threshold-mb %d: must be a number of MiB that is not negative; 0 leaves no reserve", mib)
 	}
-	return o, nil
+	return nil
 }
 
 // parseTaint reads KEY[=VALUE]:EFFECT.

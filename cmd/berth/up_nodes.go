@@ -28,6 +28,7 @@ type upNodes struct {
 	virtual        int
 	memory, disk   string
 	inodes         int64
+	lowDisk        int64
 	place          string // of the virtual nodes
 
 	size virtual.Options // as memory and disk say
@@ -44,6 +45,7 @@ func (f *upNodes) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.virtual, "virtual-nodes", 0, "number of nodes to make of parts of this machine: real pods, with a cgroup, a disk and a containerd of each node's own")
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node: a sparse file")
+	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", defaultLowDisk, "with fewer MiB available on its disk a real or virtual node takes no new pods")
 	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0: as many as ext4 makes by itself")
 }
 
@@ -71,6 +73,9 @@ func (f *upNodes) check() error {
 	}
 	if f.inodes < 0 {
 		return fmt.Errorf("--virtual-inodes %d: must not be negative", f.inodes)
+	}
+	if err := lowDiskFault(f.lowDisk); err != nil {
+		return err
 	}
 	f.size = virtual.Options{Memory: memory.Value(), Disk: disk.Value(), Inodes: f.inodes}
 	if f.virtual > 0 {
@@ -120,7 +125,7 @@ func (f *upNodes) sweep(ctx context.Context) error {
 func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) error {
 	options := func(name string) (real.Options, error) {
 		config, err := nodeCredential(server, name)
-		return real.Options{Name: name, Config: config, LowDisk: defaultLowDisk,
+		return real.Options{Name: name, Config: config, LowDisk: f.lowDisk,
 			Nodes: settings.berth.Nodes, Kubelet: settings.kubelet, Pressure: settings.berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.real {
