@@ -90,22 +90,34 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 		return out, err
 	}
 	oom = oom || killed.Load() == 0 // somebody has
-	out = outcome{oom: oom, over: r.most.Load() - (capacity - threshold), rate: r.rate.Load()}
-	crossed := r.crossed.Load()
-	if at := killed.Load(); at != 0 && !oom {
-		if crossed == 0 { // foretold: it never got there
-			crossed = at
-		}
-		out.kill = time.Duration(at - crossed)
-		if b := r.below.Load(); b != 0 {
-			out.below = time.Duration(b - crossed)
-		}
-	}
-	named := n.names()[before:]
-	for i, name := range named {
-		if name != "hog" || i > 0 {
-			out.wrong = append(out.wrong, name)
-		}
-	}
+	out = r.outcome(killed.Load(), oom, capacity-threshold)
+	out.wrong = wrong(n.names()[before:])
 	return out, hog.forget()
+}
+
+// outcome is what the reference has seen of a run, in which SIGKILL was sent at killed.
+func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
+	out := outcome{oom: oom, over: r.most.Load() - level, rate: r.rate.Load()}
+	if killed == 0 || oom {
+		return out
+	}
+	crossed := r.crossed.Load()
+	if crossed == 0 { // foretold: it never got there
+		crossed = killed
+	}
+	out.kill = time.Duration(killed - crossed)
+	if b := r.below.Load(); b != 0 {
+		out.below = time.Duration(b - crossed)
+	}
+	return out
+}
+
+// wrong are those of the evicted that are not the hog, or it again.
+func wrong(evicted []string) (out []string) {
+	for i, name := range evicted {
+		if name != "hog" || i > 0 {
+			out = append(out, name)
+		}
+	}
+	return out
 }
