@@ -53,7 +53,7 @@ type Pods struct {
 type entry struct {
 	pod    *corev1.Pod
 	view   pressure.Pod
-	stats  pressure.PodStats
+	stats  pressure.PodStats // of Observe alone: its caller reads them unlocked
 	path   string
 	group  *cgroup.Group
 	boxes  []box
@@ -97,7 +97,10 @@ func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []p
 	p.out = p.out[:0]
 	for _, pod := range list {
 		e := p.known[pod.UID]
-		e.read(p.opts.Host, !p.measured.IsZero())
+		e.view.Stats = nil
+		if e.read(p.opts.Host, !p.measured.IsZero(), &e.stats) {
+			e.view.Stats = &e.stats
+		}
 		e.view.DiesBy = diesBy(pod.UID)
 		p.out = append(p.out, e.view)
 	}
@@ -221,11 +224,10 @@ func (b *box) close() {
 	}
 }
 
-// read brings the entry's figures up to date. measured: the disk use of all pods
-// that were there was measured.
-func (e *entry) read(h *cgroup.Host, measured bool) {
+// read reads the entry's figures into s; false if nothing is known. measured: the disk use
+// of all pods that were there was measured.
+func (e *entry) read(h *cgroup.Host, measured bool, s *pressure.PodStats) (known bool) {
 	e.open(h)
-	s := &e.stats
 	*s = pressure.PodStats{Containers: s.Containers[:0], Volumes: s.Volumes[:0]}
 	if e.group == nil {
 		// Nothing of it runs: that is known, and is not to make it the first to go.
@@ -251,10 +253,7 @@ func (e *entry) read(h *cgroup.Host, measured bool) {
 	case measured: // it came after that
 		s.EphemeralKnown = true
 	}
-	e.view.Stats = nil
-	if s.MemoryKnown || s.EphemeralKnown {
-		e.view.Stats = s
-	}
+	return s.MemoryKnown || s.EphemeralKnown
 }
 
 func (b *box) read(s *pressure.PodStats) {

@@ -69,6 +69,24 @@ func TestPodsAreObservedFresh(t *testing.T) {
 	}
 }
 
+// Who has observed reads the figures unlocked, while others ask for a summary.
+func TestASummaryLeavesWhatWasObserved(t *testing.T) {
+	n := plain.ForTest(t, 512*mi, 600)
+	if _, err := n.Run(plain.Spec{Name: "one", Args: []string{"-memory=1Mi"}}); err != nil {
+		t.Fatal(err)
+	}
+	const mark = -7
+	got := n.Stats.Observe(n.Pods(""), never)
+	got[0].Stats.Memory = mark
+	s := &stats.Summarizer{Node: "n1", Host: n.Host, Cgroup: n.Path, PodsCgroup: n.PodsPath(), List: func() []*corev1.Pod { return n.Pods("") }, Pods: n.Stats}
+	if _, err := s.Summary(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got[0].Stats.Memory != mark {
+		t.Error("a summary has changed what was observed")
+	}
+}
+
 func TestObservingAllocatesNothing(t *testing.T) {
 	if testkit.Race {
 		t.Skip("the race detector allocates")

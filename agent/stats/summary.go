@@ -132,11 +132,12 @@ func (p *Pods) summary(now time.Time, pod *corev1.Pod) stats.PodStats {
 	if e == nil {
 		return out // it comes with the next look
 	}
-	e.read(p.opts.Host, !p.measured.IsZero())
+	var uses pressure.PodStats
+	e.read(p.opts.Host, !p.measured.IsZero(), &uses)
 	if e.group != nil {
 		limit, _ := e.group.Limit()
 		out.CPU, out.Memory = e.cpu.figures(now, e.group), memory(now, &e.memory, limit)
-		out.ProcessStats = &stats.ProcessStats{ProcessCount: count(e.stats.Processes)}
+		out.ProcessStats = &stats.ProcessStats{ProcessCount: count(uses.Processes)}
 	}
 	for i := range e.boxes {
 		if b := &e.boxes[i]; b.group != nil {
