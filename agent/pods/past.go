@@ -207,14 +207,18 @@ func (p *pod) pickUp(ctx context.Context, c *run) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p.adopt(ctx, f)
+	if err := p.adopt(ctx, f); err != nil {
+		return false, err
+	}
 	old := f.attempt(c.name, c.attempt)
 	if c.resumed && old == nil {
 		old = f.newest(c.name)
 	}
 	if old == nil || old.GetState() == cri.ContainerState_CONTAINER_CREATED {
 		if old != nil {
-			err = r.opts.Service.RemoveContainer(r.ctx, old.GetId())
+			if err = r.opts.Service.RemoveContainer(r.ctx, old.GetId()); missing(err) {
+				err = nil // by an earlier try
+			}
 		}
 		if err == nil && c.resumed {
 			p.lost(c)

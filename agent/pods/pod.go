@@ -185,7 +185,7 @@ func (p *pod) settle(c *run, err error) {
 			c.grace = graceOf(p.object)
 		}
 		p.halt(c)
-	case c.stopping || p.ctx.Err() != nil:
+	case c.stopping && !c.resumed || p.ctx.Err() != nil:
 		over = true
 		p.never(c)
 	default:
@@ -200,7 +200,7 @@ func (p *pod) settle(c *run, err error) {
 
 // never ends a run of which no process ever ran, or none that can be found. p.mu is held.
 func (p *pod) never(c *run) {
-	if p.runner.ctx.Err() != nil && !c.stopping {
+	if p.runner.ctx.Err() != nil && (!c.stopping || c.resumed) {
 		return // the agent ends, not the pod: the next one goes on
 	}
 	p.finish(c, podlife.Exited{Container: c.name, Code: killed, Reason: "ContainerStatusUnknown",

@@ -3,6 +3,7 @@ package pods
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,5 +175,46 @@ func TestExitsAreToldOnce(t *testing.T) {
 	}
 	if n != 1 {
 		t.Errorf("the end was told %d times: %s", n, words(g.reports))
+	}
+}
+
+// TestWhatIsStoppedBeforeItIsTakenUpIsStopped deletes a pod while an agent that has just started looks for its containers.
+func TestWhatIsStoppedBeforeItIsTakenUpIsStopped(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a", "b")
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	g.stop()
+	release := g.service.Hold("PodSandboxStatus")
+	g.restart()
+	g.delete(pod, time.Minute)
+	release()
+	g.await("all has ended", func() bool { return g.lives[pod.UID].over })
+	for _, name := range []string{"a", "b"} {
+		if n := g.count("StopContainer(24h0m0s) " + name); n != 1 {
+			t.Errorf("%s was asked to stop %d times, want once: %q", name, n, g.service.Calls())
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if got := g.states(pod); strings.Contains(got, "ContainerStatusUnknown") {
+		t.Errorf("states are %s: their ends were not seen", got)
+	}
+}
+
+func TestARuntimeThatHesitatesCostsNoContainer(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a", "b")
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	g.stop()
+	g.service.Fail("PodSandboxStatus", status.Error(codes.Unavailable, "away"))
+	g.restart()
+	g.service.Exit("web", "a", 1, "")
+	g.until(pod, "a=up#1 b=up")
+	for call, want := range map[string]int{"RunPodSandbox web": 1, "CreateContainer b": 1, "RemovePodSandbox web": 0} {
+		if n := g.count(call); n != want {
+			t.Errorf("%s was called %d times, want %d: %q", call, n, want, g.service.Calls())
+		}
 	}
 }

@@ -30,19 +30,24 @@ type box struct {
 	addresses []string
 }
 
-// adopt takes up the sandbox that was found, if there is none yet.
-func (p *pod) adopt(ctx context.Context, f *found) {
+// adopt takes up the sandbox that was found, if there is none yet. While the runtime does not say how it is
+// it may be up, and what is in it run.
+func (p *pod) adopt(ctx context.Context, f *found) error {
 	if f == nil || len(f.boxes) == 0 || p.boxID() != "" {
-		return
+		return nil
 	}
 	newest := f.boxes[0]
 	status, err := p.runner.opts.Service.PodSandboxStatus(ctx, newest.GetId())
+	if err != nil && !missing(err) {
+		return err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.box.attempt = max(p.box.attempt, newest.GetMetadata().GetAttempt()+1)
 	if err == nil && status.GetState() == cri.PodSandboxState_SANDBOX_READY {
 		p.own(status.GetId(), newest.GetMetadata().GetAttempt(), status)
 	}
+	return nil
 }
 
 // own makes a sandbox the pod's. p.mu is held.

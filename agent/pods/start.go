@@ -40,7 +40,7 @@ func (p *pod) try(c *run) {
 	defer cancel()
 	p.mu.Lock()
 	c.cancel = cancel
-	stop := c.stopping
+	stop := c.stopping && !c.resumed // one that may run is looked up first
 	p.mu.Unlock()
 	if stop {
 		cancel()
