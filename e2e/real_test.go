@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,9 @@ type realCluster struct {
 	files int // of manifests written
 }
 
+// oneVirtual asks for one virtual node.
+var oneVirtual = []string{"--virtual-nodes", "1", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi"}
+
 // upReal starts `berth up` with one virtual node.
 func upReal(t *testing.T, args ...string) *realCluster {
 	t.Helper()
@@ -36,7 +40,7 @@ func upReal(t *testing.T, args ...string) *realCluster {
 	}
 	h := newHome(t)
 	t.Cleanup(func() { sweep(t, h.path("data/virtual")) })
-	c := h.up(append([]string{"--virtual-nodes", "1", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi"}, args...)...)
+	c := h.up(append(slices.Clone(oneVirtual), args...)...)
 	return &realCluster{cluster: c, image: image}
 }
 
@@ -101,6 +105,7 @@ func TestRealPods(t *testing.T) {
 		}
 	})
 	t.Run("eviction by memory", c.evictionByMemory)
+	t.Run("killed and started again", c.startedAgain)
 	place := c.path("data/virtual")
 	if code := c.proc.stop(); code != 0 {
 		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())
@@ -151,6 +156,26 @@ func (c *realCluster) evictionByMemory(t *testing.T) {
 	}
 	if web := c.get("web"); web.Status.Phase != corev1.PodRunning || web.Status.ContainerStatuses[0].RestartCount > 0 {
 		t.Errorf("web is %s after %d restarts", web.Status.Phase, web.Status.ContainerStatuses[0].RestartCount)
+	}
+}
+
+// startedAgain: a start after kill -9 finds a node with nothing on it, and runs again
+// what the API says.
+func (c *realCluster) startedAgain(t *testing.T) {
+	c.proc.kill()
+	c.cluster = c.home.up(oneVirtual...)
+	eventually(t, happenWithin, func() error {
+		web := c.get("web")
+		if s := web.Status.ContainerStatuses[0]; s.RestartCount == 0 || !s.Ready {
+			return fmt.Errorf("web has not been started again: %+v", s)
+		}
+		return nil
+	})
+	if logs := c.must("logs", "web"); !strings.Contains(logs, "listening at") {
+		t.Errorf("logs of web: %q", logs)
+	}
+	if ends := c.get("ends"); ends.Status.Phase != corev1.PodFailed || ends.Status.ContainerStatuses[0].State.Terminated.ExitCode != 7 {
+		t.Errorf("ends, which had ended, is %s: %+v", ends.Status.Phase, ends.Status.ContainerStatuses)
 	}
 }
 
