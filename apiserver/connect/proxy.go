@@ -1,12 +1,14 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +48,9 @@ func (p *proxied) Connect(ctx context.Context, name string, options runtime.Obje
 	if err != nil {
 		return nil, err
 	}
-	to.Path = utilnet.JoinPreservingTrailingSlash(to.Path, p.below(options))
+	if below := p.below(options); below != "" { // rooted first: dots do not lead out of what the name leads to
+		to.Path = utilnet.JoinPreservingTrailingSlash(to.Path, utilnet.JoinPreservingTrailingSlash("/", below))
+	}
 	h := proxy.NewUpgradeAwareHandler(to, transport, true, false, proxy.NewErrorResponder(answer))
 	h.RejectForwardingRedirects = true
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,9 +118,9 @@ func podTransport() *http.Transport {
 }
 
 func address(scheme, ip, port string) *url.URL {
-	u := &url.URL{Scheme: "http", Host: ip}
-	if scheme != "" {
-		u.Scheme = scheme
+	u := &url.URL{Scheme: cmp.Or(scheme, "http"), Host: ip}
+	if strings.Contains(ip, ":") {
+		u.Host = "[" + ip + "]"
 	}
 	if port != "" {
 		u.Host = net.JoinHostPort(ip, port)
