@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -35,7 +36,7 @@ func refuse(code int, format string, args ...any) error {
 // tell answers with an error.
 func tell(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
-	if r, ok := err.(refusal); ok {
+	if r := (refusal{}); errors.As(err, &r) {
 		code = r.code
 	} else if status.Code(err) == codes.NotFound {
 		code = http.StatusNotFound

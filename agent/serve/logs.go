@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -157,7 +158,7 @@ func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bo
 	case corev1.LogStreamStderr:
 		q.Stdout = false
 	default:
-		err = errors.Join(err, refuse(http.StatusBadRequest, "stream=%q: want All, Stdout or Stderr", stream))
+		err = cmp.Or(err, refuse(http.StatusBadRequest, "stream=%q: want All, Stdout or Stderr", stream))
 	}
 	return q, previous, err
 }
