@@ -106,8 +106,11 @@ func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
 		crossed = killed
 	}
 	out.kill = time.Duration(killed - crossed)
-	if b := r.below.Load(); b != 0 {
+	switch b := r.below.Load(); {
+	case b != 0:
 		out.below = time.Duration(b - crossed)
+	case r.crossed.Load() != 0: // not until now
+		out.below = time.Since(time.Unix(0, crossed))
 	}
 	return out
 }
