@@ -20,9 +20,6 @@ const (
 
 // collect deletes what nobody uses, in the background.
 func (s *Shell) collect(ctx context.Context, wg *sync.WaitGroup, e pressure.Collect) {
-	s.mu.Lock()
-	s.collecting = true
-	s.mu.Unlock()
 	wg.Go(func() {
 		var err error
 		if s.opts.Collect != nil {
@@ -35,7 +32,7 @@ func (s *Shell) collect(ctx context.Context, wg *sync.WaitGroup, e pressure.Coll
 			}
 		}
 		s.mu.Lock()
-		s.collecting, s.collected = false, true
+		s.collected = true
 		s.mu.Unlock()
 		if err != nil {
 			s.opts.Log.Error(err, "Collecting garbage")

@@ -26,8 +26,8 @@
 //
 // Invariants, each held by a test:
 //
-//   - SIGKILL is sent before anybody else is told, and no allocation of memory,
-//     network or lock of another part stands before it;
+//   - SIGKILL is sent before anybody else is told, and neither the network nor the
+//     agent's loop is waited for before it;
 //   - what the kill has missed because it was just starting is killed at the next look;
 //   - collecting garbage never keeps memory from being watched.
 //

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/berthproject/berth/engine/pressure"
 )
 
 // look reads, decides and acts once, and says when to look again.
@@ -17,18 +15,19 @@ func (s *Shell) look(ctx context.Context, wg *sync.WaitGroup, now time.Time, by 
 	s.mu.Lock()
 	s.obs.CheckLimits = s.checked != s.measured
 	s.checked = s.measured
-	var effects []pressure.Effect
 	if s.collected {
 		s.collected = false
-		effects = s.machine.Collected(now, &s.obs)
+		effects := s.machine.Collected(now, &s.obs)
+		s.mu.Unlock()
+		for _, e := range effects { // before Step, which is to see who dies
+			s.carryOut(ctx, wg, now, e)
+		}
+		s.mu.Lock()
 	}
-	more, wake := s.machine.Step(now, &s.obs)
+	effects, wake := s.machine.Step(now, &s.obs)
 	outOfDisk := s.reserve.Update(now)
 	s.mu.Unlock()
 	for _, e := range effects {
-		s.carryOut(ctx, wg, now, e)
-	}
-	for _, e := range more {
 		s.carryOut(ctx, wg, now, e)
 	}
 	if outOfDisk {

@@ -34,9 +34,9 @@ type Shell struct {
 	reserve *pressure.Reserve
 	dying   map[types.UID]dying
 	// What goes on in the background, and how it ended.
-	collecting, measuring, collected bool
-	measured                         int // how often it was done
-	faults                           map[string]string
+	measuring, collected bool
+	measured             int // how often it was done
+	faults               map[string]string
 
 	agent Agent
 	watch watch

@@ -17,11 +17,19 @@ func (s *Shell) look(n *node, now time.Time) (next time.Time) {
 	list := s.agent.Pods(n.name)
 	n.mu.Lock()
 	var effects []pressure.Effect
+	dies := func(e pressure.Effect) {
+		if out, ok := e.(pressure.Evict); ok {
+			n.dying[types.UID(out.Pod.UID)] = now.Add(time.Duration(out.Grace) * time.Second)
+		}
+	}
 	if n.collects != nil && !now.Before(n.done) {
 		n.usage.Collect(now, *n.collects)
 		n.collects = nil
 		o, _ := n.observe(now, list)
 		effects = n.machine.Collected(now, &o)
+		for _, e := range effects { // before Step, which is to see who dies
+			dies(e)
+		}
 	}
 	o, scripted := n.observe(now, list)
 	more, wake := n.machine.Step(now, &o)
@@ -33,11 +41,10 @@ func (s *Shell) look(n *node, now time.Time) (next time.Time) {
 		calm = calm && !c.True
 	}
 	for _, e := range effects {
+		dies(e)
 		switch e := e.(type) {
 		case pressure.Collect:
 			n.collects, n.done = &e, now.Add(collecting)
-		case pressure.Evict:
-			n.dying[types.UID(e.Pod.UID)] = now.Add(time.Duration(e.Grace) * time.Second)
 		case pressure.Changed:
 			changed = true
 		}
