@@ -31,8 +31,8 @@ func (m *Machine) assumeLack(p *pressured, e *model.Eviction, ends time.Time) bo
 	}
 	for i := range p.lack {
 		if l := &p.lack[i]; l.resource == e.Lack.Resource {
-			if less < l.less && !ends.After(l.ends) {
-				return false
+			if less <= l.less && !ends.After(l.ends) {
+				return false // known
 			}
 			l.less, l.size, l.ends = max(l.less, less), size, ends
 			return true
