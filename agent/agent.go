@@ -24,8 +24,7 @@ type Agent struct {
 	runtime runtime.Runtime
 	ctx     context.Context // of Run
 
-	seen      chan *corev1.Pod // changed pods of our nodes
-	removed   chan types.UID
+	seen      chan sighting     // changed pods of our nodes, in the order of the watch
 	nodesSeen chan *corev1.Node // our nodes as the API has them
 	looks     *mailbox[look]    // answers to who asked how a node is now
 	claims    *claims
@@ -57,7 +56,7 @@ func New(opts Options) (*Agent, error) {
 	opts.complete()
 	a := &Agent{
 		opts: opts, nodes: map[string]*node{},
-		seen: make(chan *corev1.Pod, 256), removed: make(chan types.UID, 256),
+		seen:      make(chan sighting, 256),
 		nodesSeen: make(chan *corev1.Node, 16), looks: newMailbox[look](),
 		reports: newMailbox[runtime.Report](), requests: newMailbox[Eviction](), halts: newMailbox[*halt](),
 		claims: newClaims(opts.Client), ready: make(chan types.UID, 256),
@@ -134,10 +133,12 @@ func (a *Agent) loop(ctx context.Context) {
 			first = nil
 		case <-ctx.Done():
 			return
-		case p := <-a.seen:
-			a.changed(p)
-		case uid := <-a.removed:
-			a.vanished(uid)
+		case s := <-a.seen:
+			if s.gone {
+				a.vanished(s.pod.UID)
+			} else {
+				a.changed(s.pod)
+			}
 		case n := <-a.nodesSeen:
 			a.nodeChanged(n)
 		case <-a.looks.ready:

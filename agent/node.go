@@ -28,8 +28,8 @@ type node struct {
 	addrs addresses             // of a simulated node's pods; only the loop touches them
 	seen  *corev1.Node          // want, with what others say of it; only the loop touches it
 
-	pressure Pressure // nil: nobody watches it
-	recalled bool     // pressure knows what the API had of the node's conditions
+	pressure Pressure    // nil: nobody watches it
+	recalled atomic.Bool // pressure knows what the API had of the node's conditions
 	active   active
 	news     chan struct{} // holds one when its status is to be written soon
 	halting  atomic.Bool   // it is being shut down, or has been
@@ -93,14 +93,15 @@ func (a *Agent) put(ctx context.Context, n *node) error {
 	}
 	have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		_, err = nodes.Create(ctx, want, metav1.CreateOptions{})
+		if _, err = nodes.Create(ctx, want, metav1.CreateOptions{}); err == nil {
+			n.recalled.Store(true) // there was nothing to know
+		}
 		return err
 	}
 	if err != nil {
 		return err
 	}
-	if r, ok := n.pressure.(Recaller); ok && !n.recalled {
-		n.recalled = true
+	if r, ok := n.pressure.(Recaller); ok && !n.recalled.Swap(true) {
 		r.Recall(have.Status.Conditions)
 	}
 	if patch := metadataPatch(want, have); patch != nil {

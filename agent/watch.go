@@ -24,9 +24,14 @@ func (a *Agent) watch(ctx context.Context, wg *sync.WaitGroup) (pods, nodes cach
 		return f.Core().V1().Pods().Informer()
 	},
 		cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(obj any) { a.see(ctx, obj) },
-			UpdateFunc: func(_, obj any) { a.see(ctx, obj) },
-			DeleteFunc: func(obj any) { a.unsee(ctx, obj) },
+			AddFunc: func(obj any) { a.see(ctx, obj, false) },
+			UpdateFunc: func(was, obj any) {
+				if another(was, obj) { // of one name: while nothing was watched the first one went
+					a.see(ctx, was, true)
+				}
+				a.see(ctx, obj, false)
+			},
+			DeleteFunc: func(obj any) { a.see(ctx, obj, true) },
 		})
 	if err != nil {
 		return nil, nil, err
@@ -68,27 +73,29 @@ func slim(obj any) (any, error) {
 	return obj, nil
 }
 
-func (a *Agent) see(ctx context.Context, obj any) {
-	p, ok := obj.(*corev1.Pod)
-	if !ok || a.nodes[p.Spec.NodeName] == nil {
-		return
-	}
-	select {
-	case a.seen <- p:
-	case <-ctx.Done():
-	}
+// sighting is a pod as the watch has it.
+type sighting struct {
+	pod  *corev1.Pod
+	gone bool // it is there no more
 }
 
-func (a *Agent) unsee(ctx context.Context, obj any) {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
+// another says that two versions of an object are two objects.
+func another(was, is any) bool {
+	w, ok := was.(*corev1.Pod)
+	i, also := is.(*corev1.Pod)
+	return ok && also && w.UID != i.UID
+}
+
+func (a *Agent) see(ctx context.Context, obj any, gone bool) {
+	if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = last.Obj
 	}
 	p, ok := obj.(*corev1.Pod)
 	if !ok || a.nodes[p.Spec.NodeName] == nil {
 		return
 	}
 	select {
-	case a.removed <- p.UID:
+	case a.seen <- sighting{p, gone}:
 	case <-ctx.Done():
 	}
 }
