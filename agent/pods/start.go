@@ -162,6 +162,10 @@ func (p *pod) launched(c *run, err error, status *cri.ContainerStatus, unseen er
 		r.untrack(c.id)
 		return &Wait{Reason: "RunContainerError", Message: message(err)}
 	}
+	if away(err) { // it was heard before the runtime went away: what came of it counts
+		p.finish(c, p.exited(c, status))
+		return err
+	}
 	e := podlife.Exited{Container: c.name, Code: unstart, Reason: "StartError", Message: message(err)}
 	if status.GetState() == cri.ContainerState_CONTAINER_EXITED && status.GetExitCode() != 0 {
 		e.Code = status.GetExitCode()
