@@ -106,6 +106,9 @@ func (v *evictionVector) differences() []string {
 	if v.Expect != nil {
 		v.ExpectAnyOf = append(v.ExpectAnyOf, *v.Expect)
 	}
+	if len(v.ExpectAnyOf) == 0 {
+		return []string{"nothing is expected"}
+	}
 	e := config.Eviction{Hard: v.Config.Hard, Soft: v.Config.Soft, SoftGracePeriod: v.Config.SoftGrace, MinimumReclaim: v.Config.MinimumReclaim}
 	thresholds, err := e.Thresholds(v.Config.Enforce)
 	var got []json.RawMessage
@@ -135,10 +138,10 @@ func (e *evictionExpectation) complaints(v *evictionVector, thresholds []pressur
 			out = append(out, sameThresholds("effective thresholds", effective, e.Effective)...)
 		}
 	}
+	if len(e.Rounds) != len(rounds) {
+		return append(out, fmt.Sprintf("%d rounds came, %d are expected", len(rounds), len(e.Rounds)))
+	}
 	for i := range e.Rounds {
-		if i >= len(rounds) {
-			return append(out, "fewer rounds came than are expected")
-		}
 		if got, want := canonical(rounds[i]), canonical(e.Rounds[i]); got != want {
 			out = append(out, fmt.Sprintf("round %d (t=%v): got\n    %s\n  want\n    %s", i, v.Rounds[i].T, got, want))
 		}
