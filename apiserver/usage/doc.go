@@ -1,7 +1,7 @@
 // Package usage answers metrics.k8s.io: what nodes and pods use now, for kubectl
 // top and whoever else asks the API for it. It asks the agents of the nodes for
-// their summaries when it is asked, all at once and no longer than a moment, and
-// remembers what they said for a few seconds.
+// their summaries when it is asked, some tens at once and each for some seconds at
+// most, and remembers for a moment what they said.
 //
 // Invariants:
 //

@@ -19,7 +19,8 @@ import (
 const (
 	// freshFor is how long an answer of an agent is good.
 	freshFor = 2 * time.Second
-	// answerWithin bounds how long an agent may take; a list waits no longer.
+	// answerWithin bounds how long an agent may take, others who ask for the same node
+	// before included.
 	answerWithin = 5 * time.Second
 	// rateAfter is how long to wait for the second measurement where an agent
 	// has only one: a rate is of two.
@@ -47,9 +48,9 @@ type summaries struct {
 	known map[string]*entry // by node
 }
 
-// entry is one node's; whoever holds mu asks, others wait for the answer.
+// entry is one node's; whoever has the turn asks, others wait for the answer.
 type entry struct {
-	mu   sync.Mutex
+	turn chan struct{} // holds one value while it is taken
 	last sample
 }
 
@@ -58,7 +59,7 @@ func (s *summaries) entry(node string) *entry {
 	defer s.mu.Unlock()
 	e := s.known[node]
 	if e == nil {
-		e = &entry{}
+		e = &entry{turn: make(chan struct{}, 1)}
 		s.known[node] = e
 	}
 	return e
@@ -77,14 +78,18 @@ func (s *summaries) keep(nodes map[string]bool) {
 
 // of is what the node's agent says now, or said a moment ago, but after a time.
 func (s *summaries) of(ctx context.Context, node *corev1.Node, after time.Time) (sample, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	e := s.entry(node.Name)
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	select {
+	case e.turn <- struct{}{}:
+		defer func() { <-e.turn }()
+	case <-ctx.Done():
+		return sample{}, ctx.Err()
+	}
 	if e.last.summary != nil && time.Since(e.last.at) < freshFor && e.last.at.After(after) {
 		return e.last, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
 	got, err := s.ask(ctx, node)
 	if err == nil && !rated(got) {
 		e.last = sample{summary: got, at: time.Now()}
