@@ -19,7 +19,7 @@
 //   - Nobody is answered without a credential: a client certificate of the
 //     cluster's authority, or a token that the API server knows.
 //   - What somebody may do is asked of the API server (SubjectAccessReview) as
-//     a verb on a subresource of this node: nodes/log, nodes/stats,
+//     a verb on a subresource of this node: nodes/stats,
 //     nodes/metrics, nodes/pods, nodes/healthz, else nodes/proxy. If it cannot
 //     be asked, the answer is no.
 //   - Only containers of pods that are bound to the node are reached.
