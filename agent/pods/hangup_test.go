@@ -1,0 +1,45 @@
+package pods
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/agent/runtime/fake"
+)
+
+// hangsUp is a runtime that goes away when it has started a container, which has
+// ended when it is back.
+type hangsUp struct {
+	*fake.Service
+	code int32
+}
+
+func (h hangsUp) StartContainer(ctx context.Context, id string) error {
+	if err := h.Service.StartContainer(ctx, id); err != nil {
+		return err
+	}
+	h.Service.Exit("job", "a", h.code, "")
+	return status.Error(codes.Unavailable, "error reading from server: connection reset by peer")
+}
+
+func TestAStartWithoutAnAnswerIsToldByWhatCameOfIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code int32
+		want string
+	}{"well": {0, "a=ended(0 )"}, "ill": {3, "a=ended(3 )"}} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, func(o *Options) { o.Service = hangsUp{o.Service.(*fake.Service), tc.code} })
+			pod := testPod("job", "a")
+			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+			g.admit(pod)
+			g.until(pod, tc.want)
+			if n := g.count("CreateContainer a"); n != 1 {
+				t.Errorf("a was made %d times, want once", n)
+			}
+		})
+	}
+}
