@@ -1,7 +1,9 @@
 package volume
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,21 +11,34 @@ import (
 )
 
 // emptyDir makes an empty directory, on disk or in memory, that all may write
-// to, unless it is there.
+// to, unless it is there: then it is as its containers have left it, its mode too.
 func (v *Volumes) emptyDir(pod *corev1.Pod, dir string, s *corev1.EmptyDirVolumeSource) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	switch s.Medium {
 	case corev1.StorageMediumDefault:
+		return makeOpen(dir, group(pod))
 	case corev1.StorageMediumMemory:
-		if err := mountMemory(dir, v.memorySize(pod, s)); err != nil {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-	default:
-		return fmt.Errorf("emptyDir.medium %q: not supported; use \"\" (disk) or \"Memory\"", s.Medium)
+		return mountMemory(dir, v.memorySize(pod, s), 0o777, group(pod))
 	}
-	return own(dir, 0o777, group(pod))
+	return fmt.Errorf("emptyDir.medium %q: not supported; use \"\" (disk) or \"Memory\"", s.Medium)
+}
+
+// makeOpen makes a directory that all may write to, unless it is there. It is made under another
+// name, so that one that is there is done.
+func makeOpen(dir string, group int) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fresh := dir + ".new" // no volume is called so
+	if err := os.MkdirAll(fresh, 0o755); err != nil {
+		return err
+	}
+	if err := own(fresh, 0o777, group); err != nil {
+		return err
+	}
+	return os.Rename(fresh, dir)
 }
 
 // memorySize is the smallest of what the volume, the pod's memory limit and the node

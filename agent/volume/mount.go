@@ -3,6 +3,7 @@ package volume
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -49,9 +50,9 @@ func unescape(s string) string {
 	return string(out)
 }
 
-// mountMemory mounts a tmpfs on dir, unless one is there. size 0 is the kernel's default,
-// half of the machine's memory.
-func mountMemory(dir string, size int64) error {
+// mountMemory mounts a tmpfs on dir, with this mode and group, unless one is there. size 0 is the
+// kernel's default, half of the machine's memory.
+func mountMemory(dir string, size int64, mode fs.FileMode, group int) error {
 	points, err := mountsBelow(dir)
 	if err != nil {
 		return err
@@ -61,7 +62,10 @@ func mountMemory(dir string, size int64) error {
 			return nil
 		}
 	}
-	options := "mode=0755"
+	options := fmt.Sprintf("mode=%04o", mode)
+	if group != noGroup {
+		options = fmt.Sprintf("mode=%04o,gid=%d", mode|unix.S_ISGID|0o550, group)
+	}
 	if size > 0 {
 		options += fmt.Sprintf(",size=%d", size)
 	}

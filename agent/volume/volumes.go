@@ -203,7 +203,7 @@ func (p *podVolumes) write(volume *corev1.Volume, m mounted, files payload) erro
 		return err
 	}
 	if m.memory {
-		if err := mountMemory(m.host, 0); err != nil {
+		if err := mountMemory(m.host, 0, 0o755, noGroup); err != nil {
 			return err
 		}
 	}

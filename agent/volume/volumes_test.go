@@ -31,6 +31,9 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 			t.Errorf("%s is %v of group %d; want open to all and the group's", name, info.Mode(), s.Gid)
 		}
 		put(t, "kept", dir, "file")
+		if err := os.Chmod(dir, 0o700); err != nil { // as databases do with theirs
+			t.Fatal(err)
+		}
 	}
 	var s unix.Statfs_t
 	if err := unix.Statfs(h.path(pod, "memory"), &s); err != nil || s.Type != unix.TMPFS_MAGIC || int64(s.Blocks)*s.Bsize != 1<<20 {
@@ -43,6 +46,9 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 	for _, name := range []string{"disk", "memory"} {
 		if got := content(t, h.path(pod, name), "file"); got != "kept" {
 			t.Errorf("%s holds %q after a restart", name, got)
+		}
+		if info, err := os.Stat(h.path(pod, name)); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s is %v (%v) after a restart, want it as it was left", name, info.Mode(), err)
 		}
 	}
 	points, err := mountsBelow(h.root)
