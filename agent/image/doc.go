@@ -10,6 +10,5 @@
 //
 // Departures from the kubelet: a pull that waited its turn looks again whether
 // another one brought the image meanwhile; images that were pulled with a secret may be used by
-// any pod of the node (the kubelet asks for the secret again, since 1.35); an image is
-// asked for with each matching credential in turn and at last with none.
+// any pod of the node (the kubelet asks for the secret again, since 1.35).
 package image

@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,10 +41,10 @@ func (r *Runner) PreStop(object *corev1.Pod, container string) {
 			defer cancel()
 			select {
 			case <-c.settled: // one that ran before the agent started is looked up first
+				if err := p.hook(ctx, c, spec, spec.Lifecycle.PreStop); err != nil && p.ctx.Err() == nil {
+					r.event(object, container, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
+				}
 			case <-ctx.Done():
-			}
-			if err := p.hook(ctx, c, spec, spec.Lifecycle.PreStop); err != nil && p.ctx.Err() == nil {
-				r.event(object, container, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
 			}
 		}
 		p.mu.Lock()
@@ -71,7 +72,8 @@ func (p *pod) hook(ctx context.Context, c *run, spec *corev1.Container, h *corev
 			return err
 		}
 		if out.GetExitCode() != 0 {
-			return fmt.Errorf("command %q exited with %d: %s%s", h.Exec.Command, out.GetExitCode(), out.GetStdout(), out.GetStderr())
+			said := slices.Concat(out.GetStdout(), out.GetStderr())
+			return fmt.Errorf("command %q exited with %d: %s", h.Exec.Command, out.GetExitCode(), said[:min(len(said), maxMessage)])
 		}
 	case h.HTTPGet != nil:
 		if ok, why := probe.Get(ctx, h.HTTPGet, spec, p.located().Status.PodIP); !ok {

@@ -213,3 +213,18 @@ func TestAPodWithoutWorkHasNoWorker(t *testing.T) {
 		t.Errorf("a worker is at it, with %d to start", len(p.queue))
 	}
 }
+
+func TestAUserNamespaceIsNotLeftOut(t *testing.T) {
+	g := newRig(t)
+	pod := testPod("web", "a")
+	no := false
+	pod.Spec.HostUsers = &no
+	g.admit(pod)
+	g.until(pod, "a=starting(ContainerCreating)")
+	g.await("it is told", func() bool {
+		return slices.Contains(g.events, "web/ FailedCreatePodSandBox: Failed to create pod sandbox: hostUsers false: user namespaces are not supported")
+	})
+	if n := g.count("RunPodSandbox web"); n != 0 {
+		t.Errorf("%d sandboxes were made, want none", n)
+	}
+}

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -212,8 +213,12 @@ func sysctls(pod *corev1.Pod) map[string]string {
 	return out
 }
 
-// handler is the runtime's name for the pod's runtime class; empty: its default.
+// handler is the runtime's name for the pod's runtime class; empty: its default. A pod that wants a user namespace
+// gets none: without one it would be root on the node.
 func (r *Runner) handler(ctx context.Context, pod *corev1.Pod) (string, error) {
+	if users := pod.Spec.HostUsers; users != nil && !*users {
+		return "", errors.New("hostUsers false: user namespaces are not supported")
+	}
 	name := pod.Spec.RuntimeClassName
 	if name == nil || *name == "" {
 		return "", nil
