@@ -24,7 +24,7 @@ func (g *Guard) Evict(e agent.Eviction) {
 		}
 		defer g.leaves(e.Pod, false)
 		p := g.pod(e.Pod)
-		if p == nil {
+		if p == nil || ended(p) { // by itself, a moment ago
 			return
 		}
 		if err := g.write(p, e); err != nil {
@@ -44,7 +44,7 @@ func (g *Guard) write(p *corev1.Pod, e agent.Eviction) error {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		_, err := g.opts.Client.CoreV1().Pods(p.Namespace).Patch(g.ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 		switch {
-		case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another one by now
+		case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err) && g.replaced(p):
 			return nil
 		case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
 			return err
@@ -54,6 +54,12 @@ func (g *Guard) write(p *corev1.Pod, e agent.Eviction) error {
 			return g.ctx.Err()
 		}
 	}
+}
+
+// replaced says that the pod is gone, though there may be another of its name.
+func (g *Guard) replaced(p *corev1.Pod) bool {
+	is, err := g.opts.Client.CoreV1().Pods(p.Namespace).Get(g.ctx, p.Name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err) || err == nil && is.UID != p.UID
 }
 
 // patchOf is what is changed of a pod's status. The uid in it makes the API server

@@ -130,7 +130,7 @@ func (g *Guard) leaves(uid types.UID, going bool) {
 	}
 }
 
-// pod is the one with that uid, nil when it is gone or has ended.
+// pod is the one with that uid, nil when it is gone.
 func (g *Guard) pod(uid types.UID) *corev1.Pod {
 	for _, p := range g.Pods("") {
 		if p.UID == uid {

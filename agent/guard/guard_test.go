@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,11 +13,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/testkit"
@@ -143,5 +149,39 @@ func TestGuardNeedsSomethingToGuard(t *testing.T) {
 	o.Config, o.Layout.Root = c, root+"/nowhere"
 	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "is its cgroupRoot another") {
 		t.Errorf("without pods: %v", err)
+	}
+}
+
+// A conflict is a reason to try again, but where the pod's name is another's by now; a pod that
+// has ended by itself stays as it is.
+func TestWritingAnEviction(t *testing.T) {
+	old, same, done := pod("old"), pod("same"), pod("done")
+	done.Status.Phase = corev1.PodSucceeded
+	another := old.DeepCopy()
+	another.UID = "another"
+	client := fake.NewClientset(another, same, done)
+	var patched []string
+	client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		name := a.(clienttesting.PatchAction).GetName()
+		if patched = append(patched, name); len(patched) <= 2 {
+			return true, nil, apierrors.NewConflict(corev1.Resource("pods"), name, errors.New("changed"))
+		}
+		return false, nil, nil
+	})
+	g := &Guard{opts: Options{Client: client, Log: klog.Background()}, ctx: t.Context(), going: map[types.UID]bool{},
+		pods: informers.NewSharedInformerFactory(client, 0).Core().V1().Pods().Informer()}
+	for _, p := range []*corev1.Pod{old, same} {
+		if err := g.write(p, agent.Eviction{Reason: "Evicted"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := g.pods.GetStore().Add(done); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	g.Evict(agent.Eviction{Pod: done.UID, Reason: "Evicted", Done: func() { close(over) }})
+	<-over
+	if got := strings.Join(patched, " "); got != "old same same" {
+		t.Errorf("patched %s", got)
 	}
 }
