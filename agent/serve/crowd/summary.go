@@ -62,7 +62,7 @@ func (p *player) summary(now time.Time) *stats.Summary {
 		if len(running) == 0 {
 			continue
 		}
-		use := usage.UseOf(now, running, nil)
+		use := usage.UseOf(now, running, intake.PressureTerms(pod))
 		uses = append(uses, use)
 		figures, sum := podStats(now, pod, running, use.Stats())
 		s.Pods = append(s.Pods, figures)
