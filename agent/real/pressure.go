@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/berthproject/berth/agent/pods"
 	agentpressure "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/engine/pressure"
-	"golang.org/x/sys/unix"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // makePressure makes the watch over what the node runs short of.
