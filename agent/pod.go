@@ -34,6 +34,7 @@ type pod struct {
 	dirty     bool                 // status is to be written
 	writing   bool                 // a write is under way
 	retryAt   time.Time
+	wakes     time.Time // for when it has a timer, to be stepped
 }
 
 // info is what the runtime has told of a container.
@@ -159,7 +160,8 @@ func (a *Agent) step(p *pod, events ...podlife.Event) {
 		a.tell(p, e)
 	}
 	a.recount(p)
-	if !wake.IsZero() {
+	if !wake.IsZero() && !wake.Equal(p.wakes) { // what is asked for at each step is kept once
+		p.wakes = wake
 		a.timers.add(wake, p.object.UID)
 	}
 	a.write(p)

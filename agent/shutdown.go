@@ -96,6 +96,7 @@ func (a *Agent) rang(of types.UID) {
 		return
 	}
 	if p := a.pods[of]; p != nil {
+		p.wakes = time.Time{}
 		a.step(p)
 	}
 }
