@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/berthproject/berth/agent/cgroup"
@@ -64,6 +65,9 @@ func TestAgentAndRuntimeKilled(t *testing.T) {
 	k.empty(t)
 	if code := k.agent.stop(); code != 0 {
 		t.Errorf("the agent ended with %d: %s", code, k.agent.out.String())
+	}
+	if t.Failed() {
+		return
 	}
 	fmt.Printf("soak: agent and containerd killed %d times each among %d pods that start, run and stop (%d in all): none lost, none run twice, nothing left; of %d containerd did not know how they ended\n", rounds, pods, k.started, k.unknown)
 }
@@ -203,10 +207,37 @@ func (k *killed) settled(t *testing.T) {
 		}
 		return errors.Join(errs...)
 	})
+	k.ranOnce(t)
+}
+
+// ranOnce checks that no container ran twice: one that is to end by itself was started once at
+// most; one that is to run on is started again only as its status says, when its runtime
+// died while it was starting it, and runs once now.
+func (k *killed) ranOnce(t *testing.T) {
+	t.Helper()
+	running, err := k.daemon.Service().ListContainers(t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := map[string]int{}
+	for _, c := range running {
+		now[c.Labels["io.kubernetes.pod.name"]]++
+	}
 	for i := range k.started {
 		name := fmt.Sprintf("p%d", i)
-		if n := k.starts(name); n > 1 || n == 0 && slices.Contains(k.there, name) {
+		there, ends, n := slices.Contains(k.there, name), i%3 == 0, k.starts(name)
+		if ends && n > 1 || there && n == 0 {
 			t.Errorf("%s was started %d times", name, n)
+		}
+		if !there || ends {
+			continue
+		}
+		p, err := k.client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := int(p.Status.ContainerStatuses[0].RestartCount); n > again+1 || now[name] != 1 {
+			t.Errorf("%s was started %d times and restarted %d times; %d containers of it run", name, n, again, now[name])
 		}
 	}
 }
