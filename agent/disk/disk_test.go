@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,5 +210,40 @@ func TestARealDisk(t *testing.T) {
 	}
 	if f := report.FileSystems[1]; f.Other > f.Used/4 {
 		t.Errorf("of %d bytes %d are said to be others': %+v", f.Used, f.Other, report.Holders)
+	}
+}
+
+// A runtime without layers to measure tells of its containers all the same.
+func TestWhatContainersHaveWrittenWithoutLayers(t *testing.T) {
+	service, root := fake.New("app:1"), t.TempDir()
+	sandbox := &criapi.PodSandboxConfig{Metadata: &criapi.PodSandboxMetadata{Name: "web"}}
+	box, err := service.RunPodSandbox(t.Context(), sandbox, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"app", "dead"} {
+		id, err := service.CreateContainer(t.Context(), box, &criapi.ContainerConfig{Metadata: &criapi.ContainerMetadata{Name: name}, Image: &criapi.ImageSpec{Image: "app:1"}}, sandbox)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "app" {
+			service.SetStats(&criapi.ContainerStats{Attributes: &criapi.ContainerAttributes{Id: id},
+				WritableLayer: &criapi.FilesystemUsage{UsedBytes: &criapi.UInt64Value{Value: 4711}}})
+		}
+	}
+	r, err := disk.New(disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, Logs: root, Volumes: volumes{},
+		Pods: func() []pods.Pod { return nil }, Layers: layers{fail: status.Error(codes.Unimplemented, "no layers here")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := r.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(report.Holders, func(h disk.Holder) bool { return h.Name == "app" && h.Bytes == 4711 }) {
+		t.Errorf("holders are %+v, want what app has written", report.Holders)
+	}
+	if told := strings.Join(report.Unknown, "\n"); strings.Count(told, "does not tell") < 1 || strings.Contains(told, "nil") {
+		t.Errorf("unknown is %q, want that of dead nobody tells", told)
 	}
 }

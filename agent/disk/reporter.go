@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"k8s.io/apimachinery/pkg/types"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -140,26 +142,14 @@ func (r *report) containers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	layers := map[string]cri.Layer{}
-	if r.opts.Layers == nil {
-		figures, err := r.opts.Service.ListContainerStats(ctx, nil)
-		if err != nil {
-			return err
-		}
-		for _, f := range figures {
-			w := f.GetWritableLayer()
-			layers[f.GetAttributes().GetId()] = cri.Layer{Bytes: int64(w.GetUsedBytes().GetValue()), Inodes: int64(w.GetInodesUsed().GetValue())}
-		}
-	}
-	var errs []error
+	layers, err := r.written(ctx, list)
+	errs := []error{err}
 	for _, c := range list {
 		layer, ok := layers[c.Id]
-		if r.opts.Layers != nil {
-			layer, err = r.opts.Layers.WritableLayer(ctx, c.Id)
-			ok = err == nil
-		}
 		if !ok {
-			errs = append(errs, fmt.Errorf("what %s has written: %v", short(c.Id), err))
+			if err == nil {
+				errs = append(errs, fmt.Errorf("what %s has written: the runtime does not tell", short(c.Id)))
+			}
 			continue
 		}
 		kind := Writable
@@ -171,6 +161,38 @@ func (r *report) containers(ctx context.Context) error {
 			UID: l["io.kubernetes.pod.uid"], Name: c.GetMetadata().GetName(), Bytes: layer.Bytes, Inodes: layer.Inodes})
 	}
 	return errors.Join(errs...)
+}
+
+// written is what containers have written, measured now, or as the runtime tells it where it has no layers to measure.
+func (r *report) written(ctx context.Context, list []*criapi.Container) (map[string]cri.Layer, error) {
+	out := map[string]cri.Layer{}
+	var errs []error
+	for _, c := range list {
+		if r.opts.Layers == nil {
+			return r.told(ctx)
+		}
+		layer, err := r.opts.Layers.WritableLayer(ctx, c.Id)
+		switch {
+		case status.Code(err) == codes.Unimplemented:
+			return r.told(ctx)
+		case err != nil:
+			errs = append(errs, fmt.Errorf("what %s has written: %w", short(c.Id), err))
+		default:
+			out[c.Id] = layer
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// told is what the runtime's figures say that containers have written.
+func (r *report) told(ctx context.Context) (map[string]cri.Layer, error) {
+	figures, err := r.opts.Service.ListContainerStats(ctx, nil)
+	out := map[string]cri.Layer{}
+	for _, f := range figures {
+		w := f.GetWritableLayer()
+		out[f.GetAttributes().GetId()] = cri.Layer{Bytes: int64(w.GetUsedBytes().GetValue()), Inodes: int64(w.GetInodesUsed().GetValue())}
+	}
+	return out, err
 }
 
 // logs tells what those of each container hold.
