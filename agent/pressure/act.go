@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/agent"
-	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/pressure"
 )
 
@@ -65,24 +65,22 @@ func (s *Shell) evict(now time.Time, e *pressure.Evict) {
 	s.mu.Lock()
 	s.dying[pod.UID] = d
 	s.mu.Unlock()
-	s.agent.Evict(eviction(pod, e, hard, s.over))
+	s.agent.Evict(Eviction(pod, e, hard, func() { s.over(pod.UID) }))
 	if err != nil { // the agent still ends it through the runtime
 		s.opts.Log.Error(err, "Evicted pod's cgroup could not be killed", "pod", e.Pod.Namespace+"/"+e.Pod.Name)
 	}
 	s.opts.Metrics.evictions.WithLabelValues(e.Cause).Inc()
 	s.opts.Metrics.statsAge.WithLabelValues(e.Cause).Observe(time.Since(now).Seconds())
 	s.opts.Log.Info("Evicted pod", "pod", e.Pod.Namespace+"/"+e.Pod.Name, "cause", e.Cause, "graceSeconds", e.Grace, "message", e.Message)
-	if s.opts.Events != nil {
-		s.opts.Events.AnnotatedEventf(pod, annotations(e.Annotations), corev1.EventTypeWarning, pressure.ReasonEvicted, "%s", e.Message)
-	}
+	Record(s.opts.Events, pod, e)
 	s.remeasure(e.Cause)
 }
 
-// eviction is what the agent is asked for.
-func eviction(pod *corev1.Pod, e *pressure.Evict, hard bool, over func(types.UID)) agent.Eviction {
+// Eviction is what an agent is asked for; done is called when nothing of the pod runs any more.
+func Eviction(pod *corev1.Pod, e *pressure.Evict, now bool, done func()) agent.Eviction {
 	out := agent.Eviction{
-		Pod: pod.UID, Reason: pressure.ReasonEvicted, Message: e.Message, Now: hard,
-		Grace: time.Duration(e.Grace) * time.Second, Done: func() { over(pod.UID) },
+		Pod: pod.UID, Reason: pressure.ReasonEvicted, Message: e.Message, Now: now,
+		Grace: time.Duration(e.Grace) * time.Second, Done: done,
 	}
 	if e.Condition {
 		out.Condition = &corev1.PodCondition{
@@ -111,12 +109,16 @@ func (s *Shell) listed(uid types.UID) *corev1.Pod {
 	return nil
 }
 
-func annotations(labels []model.Label) map[string]string {
-	out := map[string]string{}
-	for _, l := range labels {
-		out[l.Key] = l.Value
+// Record has an event tell of an eviction; nil: nobody records.
+func Record(events record.EventRecorder, pod *corev1.Pod, e *pressure.Evict) {
+	if events == nil {
+		return
 	}
-	return out
+	notes := map[string]string{}
+	for _, l := range e.Annotations {
+		notes[l.Key] = l.Value
+	}
+	events.AnnotatedEventf(pod, notes, corev1.EventTypeWarning, pressure.ReasonEvicted, "%s", e.Message)
 }
 
 // killAgain kills what has come into the cgroups of pods that were killed: a container

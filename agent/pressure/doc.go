@@ -12,7 +12,8 @@
 // One thread waits in poll(2) for the alarm, the clock and for being woken. An
 // alarm is a hint only: what is decided is decided by the machine on fresh
 // figures. A whole step without an effect allocates nothing and costs tens of
-// microseconds; the figures of single pods are read only when one must go.
+// microseconds; the figures of single pods are read only when one must go, or when
+// memory is near short and the kernel's counts lag behind what it has charged.
 //
 // The pace follows from how far the next threshold of memory and of processes
 // is: so far away that not even 8 GiB/s (or 20,000 forks/s) reach it before

@@ -10,7 +10,7 @@ import (
 )
 
 // observe reads the node's figures into obs. It allocates nothing while nothing
-// fails.
+// fails, but near a threshold where the kernel's counts lag (near).
 func (s *Shell) observe(now time.Time) {
 	s.observeMemory(now)
 	s.observeDisks(now)

@@ -33,24 +33,29 @@ func (s *Shell) Admit(pod *corev1.Pod) *agent.Refusal {
 func (s *Shell) Conditions() []corev1.NodeCondition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []corev1.NodeCondition
+	return Conditions(s.machine, s.reserve, s.started, s.opts.Reserve.Bytes != ([pressure.NumFilesystems]int64{}))
+}
+
+// Conditions are those of a machine and, where outOfDisk says so, of a reserve, as a node's status has
+// them. One that never changed is as it is since begun.
+func Conditions(m *pressure.Machine, r *pressure.Reserve, begun time.Time, outOfDisk bool) (out []corev1.NodeCondition) {
 	add := func(of corev1.NodeConditionType, c pressure.Condition, reason, message string) {
 		status, since := corev1.ConditionFalse, c.Since
 		if c.True {
 			status = corev1.ConditionTrue
 		}
 		if since.IsZero() {
-			since = s.started
+			since = begun
 		}
 		out = append(out, corev1.NodeCondition{Type: of, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(since)})
 	}
-	for k, c := range s.machine.Conditions() {
+	for k, c := range m.Conditions() {
 		reason, message := pressure.ConditionWords(model.Pressure(k), c.True)
 		add(corev1.NodeConditionType(pressure.ConditionType(model.Pressure(k))), c, reason, message)
 	}
-	if s.opts.Reserve.Bytes != ([pressure.NumFilesystems]int64{}) {
-		reason, message := s.reserve.Words()
-		add(OutOfDisk, s.reserve.Condition(), reason, message)
+	if outOfDisk {
+		reason, message := r.Words()
+		add(OutOfDisk, r.Condition(), reason, message)
 	}
 	return out
 }

@@ -4,11 +4,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berthproject/berth/agent"
-	"github.com/berthproject/berth/engine/model"
+	agentpressure "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/engine/pressure"
 )
 
@@ -85,26 +83,10 @@ func (s *Shell) tell(n *node, list []*corev1.Pod, e pressure.Effect) {
 }
 
 func (s *Shell) evict(n *node, p *corev1.Pod, e *pressure.Evict) {
-	out := agent.Eviction{Pod: p.UID, Reason: pressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, Now: e.Condition && e.Grace <= 1,
-		Done: func() {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			delete(n.dying, p.UID)
-		}}
-	if e.Condition {
-		out.Condition = &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: pressure.ReasonDisruption,
-			Message: e.Message, LastTransitionTime: metav1.Now()}
-	}
-	s.agent.Evict(out)
-	if s.opts.Events != nil {
-		s.opts.Events.AnnotatedEventf(p, annotations(e.Annotations), corev1.EventTypeWarning, pressure.ReasonEvicted, "%s", e.Message)
-	}
-}
-
-func annotations(labels []model.Label) map[string]string {
-	out := map[string]string{}
-	for _, l := range labels {
-		out[l.Key] = l.Value
-	}
-	return out
+	s.agent.Evict(agentpressure.Eviction(p, e, e.Condition && e.Grace <= 1, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.dying, p.UID)
+	}))
+	agentpressure.Record(s.opts.Events, p, e)
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent"
+	agentpressure "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/pressure"
 	"github.com/berthproject/berth/engine/pressure/usage"
@@ -78,28 +78,10 @@ func (n *node) admit(p *corev1.Pod) *agent.Refusal {
 }
 
 // conditions are those that the machine and the reserve keep; OutOfDisk once it has been true.
-func (n *node) conditions() (out []corev1.NodeCondition) {
+func (n *node) conditions() []corev1.NodeCondition {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	add := func(of corev1.NodeConditionType, c pressure.Condition, reason, message string) {
-		status, since := corev1.ConditionFalse, c.Since
-		if c.True {
-			status = corev1.ConditionTrue
-		}
-		if since.IsZero() {
-			since = n.started
-		}
-		out = append(out, corev1.NodeCondition{Type: of, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(since)})
-	}
-	for k, c := range n.machine.Conditions() {
-		reason, message := pressure.ConditionWords(model.Pressure(k), c.True)
-		add(corev1.NodeConditionType(pressure.ConditionType(model.Pressure(k))), c, reason, message)
-	}
-	if n.was {
-		reason, message := n.reserve.Words()
-		add(pressure.ReasonOutOfDisk, n.reserve.Condition(), reason, message)
-	}
-	return out
+	return agentpressure.Conditions(n.machine, n.reserve, n.started, n.was)
 }
 
 // observe is what is seen of the node while list runs, and whether any of it is scripted. The
