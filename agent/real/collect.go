@@ -57,9 +57,11 @@ func policy(c config.ImageCollection) collect.Policy {
 	return p
 }
 
-// finished says whether a pod that the runner has takes no room any more.
+// finished says whether a pod has ended for good, as the API has it: before its pods are known, none has.
 func (n *node) finished(uid types.UID) bool {
-	return !slices.ContainsFunc(n.agent.Pods(n.opts.Name), func(p *corev1.Pod) bool { return p.UID == uid })
+	return slices.ContainsFunc(n.bound(), func(p *corev1.Pod) bool {
+		return p.UID == uid && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
+	})
 }
 
 // ballast is a file to give up when the disk of the images is full: beside the images where they have a
