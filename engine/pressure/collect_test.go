@@ -56,6 +56,20 @@ func TestCollectingIsEnoughOrThePodIsGone(t *testing.T) {
 	}
 }
 
+// A pod that has minutes left goes at once when collecting was not enough: it is as good as one that runs.
+func TestALongGraceIsShortenedAfterCollecting(t *testing.T) {
+	for left, want := range map[time.Duration]int{5 * time.Minute: 1, time.Second: 0} {
+		m := diskAndMemory()
+		p := using("a", 50)
+		p.DiesBy = at(0).Add(5 * time.Minute)
+		m.Step(at(0), full(0, 5, 1000, p))
+		p.DiesBy = at(9000).Add(left)
+		if effects := m.Collected(at(9000), full(9000, 5, 1000, p)); len(evicted(effects)) != want {
+			t.Errorf("with %s left: %v", left, effects)
+		}
+	}
+}
+
 func TestNobodyToEvictIsSaid(t *testing.T) {
 	m := hardMemory(Better())
 	p := using("critical", 500)

@@ -78,13 +78,19 @@ func (m *Machine) choose(now time.Time, o *Observation, t *Threshold, pods []Pod
 	ranked := m.rank(t.Signal, pods)
 	for i := range ranked {
 		p := ranked[i].pod
-		if Critical(p.Pod, p.Terms) || !p.DiesBy.IsZero() && (!t.Hard() || ending(now, p)) {
+		if Critical(p.Pod, p.Terms) || !mayGo(now, t.Hard(), p) {
 			continue
 		}
 		e := m.evict(o, t, p)
 		return &e
 	}
 	return nil
+}
+
+// mayGo says that ending the pod would bring anything: it is not being ended, or has so much time left that a
+// hard threshold shortens it.
+func mayGo(now time.Time, hard bool, p *Pod) bool {
+	return p.DiesBy.IsZero() || hard && !ending(now, p)
 }
 
 // grace is how many seconds a pod has that a threshold evicts.
