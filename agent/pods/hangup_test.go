@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -41,5 +42,42 @@ func TestAStartWithoutAnAnswerIsToldByWhatCameOfIt(t *testing.T) {
 				t.Errorf("a was made %d times, want once", n)
 			}
 		})
+	}
+}
+
+// silent is a runtime that starts a container, goes away before it has said so, and then lists none until it
+// is released.
+type silent struct {
+	*fake.Service
+	release func()
+}
+
+func (s *silent) StartContainer(ctx context.Context, id string) error {
+	if err := s.Service.StartContainer(ctx, id); err != nil {
+		return err
+	}
+	away := status.Error(codes.Unavailable, "error reading from server: connection reset by peer")
+	s.Service.Fail("ContainerStatus", away)
+	s.release = s.Service.Hold("ListContainers")
+	return away
+}
+
+// What may run is not said to have ended: it is looked up, and asked to stop.
+func TestAStartWithoutAnAnswerIsStoppedByWhatCameOfIt(t *testing.T) {
+	var service *silent
+	g := newRig(t, func(o *Options) {
+		service = &silent{Service: o.Service.(*fake.Service)}
+		o.Service = service
+	})
+	pod := testPod("web", "a")
+	g.admit(pod)
+	g.until(pod, "a=starting(RunContainerError)")
+	g.delete(pod, time.Minute)
+	service.release()
+	g.await("it has ended", func() bool { return g.lives[pod.UID].over })
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if got := g.states(pod); got != "a=ended(143 )" || g.count("StopContainer(24h0m0s) a") != 1 {
+		t.Errorf("%s; want it to have been asked to stop: %q", got, g.service.Calls())
 	}
 }

@@ -220,11 +220,14 @@ func (p *pod) pickUp(ctx context.Context, c *run) (done bool, err error) {
 				err = nil // by an earlier try
 			}
 		}
-		if err == nil && c.resumed {
+		switch {
+		case err != nil:
+			return false, err
+		case c.resumed:
 			p.lost(c)
 			return true, nil
 		}
-		return false, err
+		return p.known(c), nil
 	}
 	status, err := r.opts.Service.ContainerStatus(ctx, old.GetId())
 	if err != nil {
@@ -246,6 +249,18 @@ func (p *pod) pickUp(ctx context.Context, c *run) (done bool, err error) {
 		r.opts.Log.Error(err, "Volumes of a pod that runs cannot be taken up", "pod", key(p.seen()))
 	}
 	return true, nil
+}
+
+// known notes that nothing runs of a run that was in doubt. done says that nothing is to be started, since it
+// was to stop meanwhile.
+func (p *pod) known(c *run) (done bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.unsure = false
+	if c.stopping {
+		p.never(c)
+	}
+	return c.state == ended
 }
 
 // lost ends a run whose container is not there any more.

@@ -59,12 +59,16 @@ type run struct {
 	failures int
 	cancel   context.CancelFunc // of the try under way
 	launched bool               // the runtime has started it
-	unsure   bool               // only the worker's: a call failed of which it is not known what it did
+	unsure   bool               // a call failed of which it is not known what it did; only the worker changes it
 	stopping bool
 	killing  bool
 	began    time.Time
 	grace    time.Duration // when it is killed after it was asked to stop; 0: not before podlife says so
 }
+
+// mayRun says that the runtime may have the container running, of which the worker does not yet know: that is
+// looked up before anything is said of its end. The pod's lock is held.
+func (c *run) mayRun() bool { return c.resumed || c.unsure }
 
 func newPod(r *Runner, object *corev1.Pod) *pod {
 	p := &pod{runner: r, object: object, runs: map[string]*run{}, wake: make(chan struct{}, 1), probes: map[string]podlife.Probes{}}
@@ -185,13 +189,17 @@ func (p *pod) settle(c *run, err error) {
 			c.grace = graceOf(p.object)
 		}
 		p.halt(c)
-	case c.stopping && !c.resumed || p.ctx.Err() != nil:
+	case c.stopping && !c.mayRun() || p.ctx.Err() != nil:
 		over = true
 		p.never(c)
 	default:
 		c.state = queued
 		c.failures++
-		c.due = time.Now().Add(p.refuse(c, err))
+		wait := p.refuse(c, err)
+		if c.stopping { // somebody waits for its end
+			wait = min(wait, p.runner.pause)
+		}
+		c.due = time.Now().Add(wait)
 	}
 	if over {
 		p.queue = slices.DeleteFunc(p.queue, func(o *run) bool { return o == c })
@@ -200,7 +208,7 @@ func (p *pod) settle(c *run, err error) {
 
 // never ends a run of which no process ever ran, or none that can be found. p.mu is held.
 func (p *pod) never(c *run) {
-	if p.runner.ctx.Err() != nil && (!c.stopping || c.resumed) {
+	if p.runner.ctx.Err() != nil && (!c.stopping || c.mayRun()) {
 		return // the agent ends, not the pod: the next one goes on
 	}
 	p.finish(c, podlife.Exited{Container: c.name, Code: killed, Reason: "ContainerStatusUnknown",

@@ -40,7 +40,7 @@ func (p *pod) try(c *run) {
 	defer cancel()
 	p.mu.Lock()
 	c.cancel = cancel
-	stop := c.stopping && !c.resumed // one that may run is looked up first
+	stop := c.stopping && !c.mayRun()
 	p.mu.Unlock()
 	if stop {
 		cancel()
@@ -111,7 +111,9 @@ func (p *pod) create(c *run, b *box, config *cri.ContainerConfig) error {
 	id, err := r.opts.Service.CreateContainer(r.ctx, b.id, config, b.config)
 	if err != nil {
 		r.event(p.seen(), c.name, corev1.EventTypeWarning, "Failed", "Error: "+err.Error())
+		p.mu.Lock()
 		c.unsure = true
+		p.mu.Unlock()
 		return &Wait{Reason: "CreateContainerError", Message: message(err)}
 	}
 	info := &runtime.ContainerInfo{Name: c.name, ID: r.containerID(id), Image: config.Image.GetImage()}

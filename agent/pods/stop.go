@@ -25,8 +25,7 @@ func (p *pod) stop(name string, kill bool) (first bool) {
 	switch c.state {
 	case queued:
 		p.queue = slices.DeleteFunc(p.queue, func(o *run) bool { return o == c })
-		if c.resumed {
-			// It may run: that is looked up before it is stopped.
+		if c.mayRun() {
 			c.due = time.Time{}
 			p.queue = append(p.queue, c)
 			p.nudge()
@@ -35,7 +34,7 @@ func (p *pod) stop(name string, kill bool) (first bool) {
 		p.never(c)
 		p.nudge()
 	case trying:
-		if c.cancel != nil && !c.resumed {
+		if c.cancel != nil && !c.mayRun() {
 			c.cancel()
 		}
 	case up:
