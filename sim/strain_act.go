@@ -69,8 +69,11 @@ func (n *strain) evict(e *pressure.Evict) {
 	if p.evicted == nil {
 		p.evicted = e
 	}
-	p.diesBy = n.w.now.Add(time.Duration(e.Grace) * time.Second)
-	n.w.agents.step(p, podlife.Fail{Reason: pressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, Now: e.Condition && e.Grace <= 1})
+	atOnce := e.Condition && e.Grace <= 1
+	if p.diesBy = n.w.now; !atOnce {
+		p.diesBy = n.w.now.Add(time.Duration(e.Grace) * time.Second)
+	}
+	n.w.agents.step(p, podlife.Fail{Reason: pressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, Now: atOnce})
 }
 
 // displaced takes note of a pod whose eviction is written, unless somebody else had displaced it by then.

@@ -3,8 +3,8 @@ package pressure
 import "time"
 
 const (
-	// soon is the grace that a dying pod may have left to be counted on by a hard threshold;
-	// one that has more may be evicted again, to shorten it.
+	// soon is the grace that a dying pod may have left not to be shortened for want of disk.
+	// Memory and processes may be used up within it: there whoever has grace left may be evicted again.
 	soon = 2 * time.Second
 	// settled is how long a disk may take to show that a pod's data are gone.
 	settled = 10 * time.Second
@@ -27,7 +27,7 @@ func (m *Machine) comesBack(now time.Time, o *Observation, t *Threshold, pods []
 	back, until := v.last(now, t, pods)
 	for i := range pods {
 		p := &pods[i]
-		if p.DiesBy.IsZero() || p.Stats == nil || p.UID == v.uid || t.Hard() && !ending(now, p) {
+		if p.DiesBy.IsZero() || p.Stats == nil || p.UID == v.uid || t.shortens(now, p) {
 			continue
 		}
 		if end := p.DiesBy.Add(cleanup); now.Before(end) {
@@ -64,7 +64,7 @@ func (v *victim) last(now time.Time, t *Threshold, pods []Pod) (back int64, unti
 	back = v.holds
 	for i := range pods {
 		if p := &pods[i]; p.UID == v.uid && !p.DiesBy.IsZero() {
-			if t.Hard() && !ending(now, p) {
+			if t.shortens(now, p) {
 				return 0, time.Time{} // it has time left, which may be shortened
 			}
 			if p.Stats != nil {
@@ -108,6 +108,14 @@ func (v *victim) waitedFor(now time.Time, pods []Pod) time.Time {
 
 // ending says that a dying pod is about to be killed, or has been.
 func ending(now time.Time, p *Pod) bool { return p.DiesBy.Sub(now) <= soon }
+
+// shortens says that the threshold does not wait for a dying pod's grace.
+func (t *Threshold) shortens(now time.Time, p *Pod) bool {
+	if s := t.Signal; s.memory() || s == PIDAvailable {
+		return t.Hard() && now.Before(p.DiesBy)
+	}
+	return t.Hard() && !ending(now, p)
+}
 
 // holds is how much the pod has of what a signal of memory or pids is about; 0 for others.
 func (s *PodStats) holds(of Signal) int64 {

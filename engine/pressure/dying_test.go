@@ -130,3 +130,23 @@ func TestNegativeGrace(t *testing.T) {
 		}
 	}
 }
+
+// A pod that has been given grace does not let a hog use up all memory meanwhile.
+func TestNobodyWaitsForAGraceWhileMemoryEnds(t *testing.T) {
+	m := hardMemory(Better())
+	gives := using("gives", 800)
+	gives.DiesBy = at(2000)
+	for ms := 0; ; ms += 10 {
+		left := int64(300 - ms/2) // 500 MiB/s
+		if left <= 0 {
+			t.Fatalf("after %d ms no memory is left, and nobody was ended", ms)
+		}
+		effects, _ := m.Step(at(ms), memory(ms, left, gives, using("hog", 900+int64(ms/2))))
+		if out := evicted(effects); len(out) > 0 {
+			if out[0] != "hog" || left < 80 {
+				t.Errorf("%v with %d MiB left", out, left)
+			}
+			return
+		}
+	}
+}

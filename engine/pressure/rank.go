@@ -78,7 +78,7 @@ func (m *Machine) choose(now time.Time, o *Observation, t *Threshold, pods []Pod
 	ranked := m.rank(t.Signal, pods)
 	for i := range ranked {
 		p := ranked[i].pod
-		if Critical(p.Pod, p.Terms) || !mayGo(now, t.Hard(), p) {
+		if Critical(p.Pod, p.Terms) || !t.mayEnd(now, p) {
 			continue
 		}
 		e := m.evict(o, t, p)
@@ -87,10 +87,9 @@ func (m *Machine) choose(now time.Time, o *Observation, t *Threshold, pods []Pod
 	return nil
 }
 
-// mayGo says that ending the pod would bring anything: it is not being ended, or has so much time left that a
-// hard threshold shortens it.
-func mayGo(now time.Time, hard bool, p *Pod) bool {
-	return p.DiesBy.IsZero() || hard && !ending(now, p)
+// mayEnd says that ending the pod brings anything: it is not being ended, or its grace may be shortened.
+func (t *Threshold) mayEnd(now time.Time, p *Pod) bool {
+	return p.DiesBy.IsZero() || t.shortens(now, p)
 }
 
 // grace is how many seconds a pod has that a threshold evicts.

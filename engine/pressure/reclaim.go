@@ -30,9 +30,8 @@ func (m *Machine) collects(s Signal) Collect {
 
 // pending is what happens when collecting was not enough.
 type pending struct {
-	signal Signal
-	hard   bool
-	out    *Evict // nil: there is nobody
+	threshold Threshold
+	out       *Evict // nil: there is nobody
 }
 
 // reclaim acts upon a threshold.
@@ -40,7 +39,7 @@ func (m *Machine) reclaim(now time.Time, o *Observation, t *Threshold, pods []Po
 	effects = append(effects, Announce{Signal: t.Signal, Resource: t.Signal.Resource()})
 	out := m.choose(now, o, t, pods)
 	if c := m.collects(t.Signal); c != (Collect{}) {
-		m.pending = &pending{signal: t.Signal, hard: t.Hard(), out: out}
+		m.pending = &pending{threshold: *t, out: out}
 		return append(effects, c)
 	}
 	return append(effects, m.goes(now, t.Signal, out))
@@ -64,14 +63,14 @@ func (m *Machine) Collected(now time.Time, o *Observation) []Effect {
 	if p == nil || !o.Unread && m.enough(o) || p.out != nil && o.Pods != nil && !p.runs(now, o.Pods()) {
 		return nil
 	}
-	return []Effect{m.goes(now, p.signal, p.out)}
+	return []Effect{m.goes(now, p.threshold.Signal, p.out)}
 }
 
 // runs says that the pod is there and may still be chosen, as choose has it.
 func (p *pending) runs(now time.Time, pods []Pod) bool {
 	for i := range pods {
 		if pods[i].UID == p.out.Pod.UID {
-			return mayGo(now, p.hard, &pods[i])
+			return p.threshold.mayEnd(now, &pods[i])
 		}
 	}
 	return false

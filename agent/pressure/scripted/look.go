@@ -17,7 +17,11 @@ func (s *Shell) look(n *node, now time.Time) (next time.Time) {
 	var effects []pressure.Effect
 	dies := func(e pressure.Effect) {
 		if out, ok := e.(pressure.Evict); ok {
-			n.dying[types.UID(out.Pod.UID)] = now.Add(time.Duration(out.Grace) * time.Second)
+			by := now
+			if !atOnce(&out) {
+				by = now.Add(time.Duration(out.Grace) * time.Second)
+			}
+			n.dying[types.UID(out.Pod.UID)] = by
 		}
 	}
 	if n.collects != nil && !now.Before(n.done) {
@@ -82,8 +86,11 @@ func (s *Shell) tell(n *node, list []*corev1.Pod, e pressure.Effect) {
 	}
 }
 
+// atOnce says that a pod is killed without grace: by a threshold that gives none.
+func atOnce(e *pressure.Evict) bool { return e.Condition && e.Grace <= 1 }
+
 func (s *Shell) evict(n *node, p *corev1.Pod, e *pressure.Evict) {
-	s.agent.Evict(agentpressure.Eviction(p, e, e.Condition && e.Grace <= 1, func() {
+	s.agent.Evict(agentpressure.Eviction(p, e, atOnce(e), func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		delete(n.dying, p.UID)
