@@ -63,11 +63,15 @@ func (p *pod) config(ctx context.Context, c *run, spec *corev1.Container, ref st
 		Stdin:       spec.Stdin, StdinOnce: spec.StdinOnce, Tty: spec.TTY,
 		Linux: &cri.LinuxContainerConfig{Resources: r.resources(pod, spec), SecurityContext: r.security(pod, spec)},
 	}
-	// Both namings are in use: command replaces the image's entrypoint, and its arguments with it.
 	if l := spec.Lifecycle; l != nil && l.StopSignal != nil {
-		config.StopSignal = cri.Signal(cri.Signal_value[strings.ReplaceAll(string(*l.StopSignal), "+", "PLUS")])
+		config.StopSignal = stopSignal(*l.StopSignal)
 	}
 	return config, nil
+}
+
+// stopSignal is a signal as CRI calls it; one that it does not know is the runtime's default.
+func stopSignal(s corev1.Signal) cri.Signal {
+	return cri.Signal(cri.Signal_value["SIGNAL_"+strings.NewReplacer("+", "PLUS", "-", "MINUS").Replace(string(s))])
 }
 
 func notes(pod *corev1.Pod, spec *corev1.Container, attempt uint32) map[string]string {

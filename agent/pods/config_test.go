@@ -182,3 +182,12 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+func TestStopSignals(t *testing.T) {
+	for s, want := range map[corev1.Signal]cri.Signal{corev1.SIGTERM: cri.Signal_SIGNAL_SIGTERM, corev1.SIGRTMINPLUS1: cri.Signal_SIGNAL_SIGRTMINPLUS1,
+		corev1.SIGRTMAXMINUS14: cri.Signal_SIGNAL_SIGRTMAXMINUS14, corev1.SIGRTMAX: cri.Signal_SIGNAL_SIGRTMAX, "none": cri.Signal_SIGNAL_RUNTIME_DEFAULT} {
+		if got := stopSignal(s); got != want {
+			t.Errorf("%s is %v, want %v", s, got, want)
+		}
+	}
+}
