@@ -96,6 +96,9 @@ func merge(was, found []podlife.Status) []podlife.Status {
 			was = append(was, f)
 			continue
 		}
+		if f.State == podlife.Ended && was[i].State == podlife.Ended && f.Restarts == was[i].Restarts {
+			continue // it was told how it ended, by evidence that may be gone
+		}
 		if f.State == podlife.Up && was[i].State == podlife.Up && f.Restarts == was[i].Restarts {
 			f.Launched, f.Ready = was[i].Launched, was[i].Ready
 		}
