@@ -8,9 +8,7 @@ import (
 
 	containerdevents "github.com/containerd/containerd/api/events"
 	"github.com/containerd/containerd/api/services/events/v1"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -135,8 +133,6 @@ func (c *Client) criEvents(ctx context.Context, tell func(runtime.ContainerEvent
 		switch {
 		case err == io.EOF && ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && status.Code(err) == codes.Unimplemented:
-			return err
 		case err != nil:
 			return err
 		case e.ContainerEventType == cri.ContainerEventType_CONTAINER_STOPPED_EVENT:
