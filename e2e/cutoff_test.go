@@ -35,6 +35,8 @@ func upApart(t *testing.T) *cutCluster {
 	}
 	h := newHome(t)
 	config := h.write("loss.yaml", lossConfig)
+	// The nodes share the machine's disk, which may be as full as it likes.
+	kubelet := h.write("kubelet.yaml", "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nevictionHard: {memory.available: 10Mi}\n")
 	c.cluster = h.up("--nodes", "0", "--config", config, "--listen", c.hosts.address(0)+":0")
 	groups, err := cgroup.Find()
 	if err != nil {
@@ -45,7 +47,7 @@ func upApart(t *testing.T) *cutCluster {
 		if err := groups.Make(r.Cgroup, cgroup.Limits{Memory: 512 << 20}); err != nil {
 			t.Fatal(err)
 		}
-		c.hosts.start(i+1, h, "agent", "--kubeconfig", c.credential(name, "--node", name), "--config", config, "--node-ip", c.hosts.address(i+1),
+		c.hosts.start(i+1, h, "agent", "--kubeconfig", c.credential(name, "--node", name), "--config", config, "--config", kubelet, "--node-ip", c.hosts.address(i+1),
 			"--runtime-endpoint", "unix://"+r.Socket, "--root-dir", r.Dir+"/a", "--cgroup", r.Cgroup, "--port", "0", "--low-diskspace-threshold-mb", "0")
 	}
 	c.registered("n1", "n2", "n3")
