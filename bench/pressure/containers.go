@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -76,7 +78,9 @@ type container struct {
 	node    *containers
 	pod     *plain.Pod
 	sandbox string
-	ended   chan struct{}
+	ended   chan struct {
+		before int64 // kills by the kernel until it was started
+	}
 }
 
 func (c *containers) hog(rate int64) (hog, error) {
@@ -108,10 +112,14 @@ func (c *containers) hog(rate int64) (hog, error) {
 	if err != nil {
 		return nil, err
 	}
+	before, err := kernelKills()
+	if err != nil {
+		return nil, err
+	}
 	if err := service.StartContainer(ctx, id); err != nil {
 		return nil, err
 	}
-	h := container{node: c, pod: pod, sandbox: sandbox, ended: make(chan struct{})}
+	h := container{node: c, pod: pod, sandbox: sandbox, before: before, ended: make(chan struct{})}
 	go h.watch(id)
 	return h, nil
 }
@@ -131,9 +139,27 @@ func (h container) watch(id string) {
 
 func (h container) gone() <-chan struct{} { return h.ended }
 
-// oomKilled is not known of a container whose cgroup is gone: it counts as killed by the
-// kernel when nobody else has killed it.
-func (h container) oomKilled() (bool, error) { return false, nil }
+// oomKilled says whether the kernel has killed anything on the machine meanwhile: the container's cgroup, which counts for itself,
+// is gone with it.
+func (h container) oomKilled() (bool, error) {
+	n, err := kernelKills()
+	return n > h.before, err
+}
+
+// kernelKills is how often the machine's kernel has killed for want of memory, in cgroups, too.
+func kernelKills() (int64, error) {
+	const name = "oom_kill"
+	data, err := os.ReadFile("/proc/vmstat")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
+			return strconv.ParseInt(f[1], 10, 64)
+		}
+	}
+	return 0, fmt.Errorf("/proc/vmstat: there is no %s", name)
+}
 
 func (h container) forget() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
