@@ -78,9 +78,8 @@ type container struct {
 	node    *containers
 	pod     *plain.Pod
 	sandbox string
-	ended   chan struct {
-		before int64 // kills by the kernel until it was started
-	}
+	before  int64 // kills by the kernel until it was started
+	ended   chan struct{}
 }
 
 func (c *containers) hog(rate int64) (hog, error) {
