@@ -33,6 +33,11 @@ func (n *node) make(ctx context.Context) (err error) {
 	if err := os.MkdirAll(o.Root, 0o750); err != nil {
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
+	unlock, err := lock(o.Root)
+	if err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	n.close = append(n.close, unlock)
 	if n.host, err = cgroup.Find(); err != nil {
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
@@ -87,7 +92,7 @@ func (n *node) makeAgent() error {
 	a, err := agent.New(agent.Options{
 		Client: n.client, Nodes: []*corev1.Node{n.object}, Writers: o.Nodes.StatusWriters,
 		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, StatusInterval: o.Kubelet.NodeStatusReport,
-		Pressure: func(string) agent.Pressure { return n.pressure }, Ready: n.health.ready, Images: n.imageList,
+		Pressure: n.watched, Ready: n.health.ready, Images: n.imageList,
 		Sysctls: o.Kubelet.AllowedUnsafeSysctls, MaxRestartDelay: o.Kubelet.MaxRestartDelay, Shutdown: shutdownClasses(o.Kubelet.Shutdown),
 		Log: o.Log, Events: n.events, Metrics: metrics,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
@@ -100,6 +105,14 @@ func (n *node) makeAgent() error {
 		return fault
 	}
 	return err
+}
+
+// watched is the node's pressure; of a fresh node it does not go on with what the API has of its conditions.
+func (n *node) watched(string) agent.Pressure {
+	if n.opts.Fresh {
+		return struct{ agent.Pressure }{n.pressure}
+	}
+	return n.pressure
 }
 
 // makeRunner makes what runs pods, with images and probes.

@@ -33,6 +33,9 @@ func (o *Options) describe(ctx context.Context, host *cgroup.Host, service runti
 		return nil, err
 	}
 	n.Status.Allocatable = allocatable(&o.Kubelet, n.Status.Capacity)
+	if err := left(o.Name, n.Status.Capacity, n.Status.Allocatable); err != nil {
+		return nil, err
+	}
 	address := o.Address
 	if address == "" {
 		address = machineAddress()
@@ -50,6 +53,17 @@ func (o *Options) describe(ctx context.Context, host *cgroup.Host, service runti
 		MachineID: line("/etc/machine-id"), BootID: line("/proc/sys/kernel/random/boot_id"), SystemUUID: strings.ToLower(line("/sys/class/dmi/id/product_uuid")),
 	}
 	return n, nil
+}
+
+// left says that reservations and thresholds leave nothing for pods.
+func left(name string, capacity, allocatable corev1.ResourceList) error {
+	for of, signal := range map[corev1.ResourceName]string{corev1.ResourceCPU: "", corev1.ResourceMemory: " and evictionHard[memory.available]",
+		corev1.ResourceEphemeralStorage: " and evictionHard[nodefs.available]"} {
+		if all, q := capacity[of], allocatable[of]; q.Sign() <= 0 {
+			return fmt.Errorf("node %s: KubeletConfiguration: systemReserved[%s], kubeReserved[%s]%s: together they take all of the node's %s (%s) and leave nothing for pods: lower them", name, of, of, signal, of, all.String())
+		}
+	}
+	return nil
 }
 
 // capacity is what there is of the machine's processors, of the cgroup's memory

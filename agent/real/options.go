@@ -39,6 +39,8 @@ type Options struct {
 	Port int
 	// LowDisk is the disk reserve in MiB: with less available no new pods are taken.
 	LowDisk int64
+	// Fresh says that the node is new whatever the API has of it: its disk is another one.
+	Fresh bool
 	// Started is told once how the node runs, in words; may be nil.
 	Started func(words string)
 	// Nodes are the settings of Berth's agents.

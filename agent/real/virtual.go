@@ -40,6 +40,6 @@ func Virtual(ctx context.Context, place *virtual.Place, size virtual.Options, o 
 		err = errors.Join(err, daemon.Destroy(ctx))
 	}()
 	o.Endpoint, o.Cgroup, o.PodCIDR = socket, node.Cgroup, node.Subnet
-	o.Root, o.Logs = filepath.Join(node.Disk, "agent"), ""
+	o.Root, o.Logs, o.Fresh = filepath.Join(node.Disk, "agent"), "", true
 	return Run(ctx, o)
 }

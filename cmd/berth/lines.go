@@ -66,7 +66,14 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 	if server.KubeconfigPath() != kubeconfigIn(defaultDataDir()) {
 		kubectl += " --kubeconfig " + server.KubeconfigPath()
 	}
-	fmt.Fprintf(l.w, "\nNext, in another terminal:  %s apply -f examples/pods.yaml\nCtrl-C stops.\n", kubectl)
+	next := "apply -f examples/pods.yaml"
+	if o.real.any() { // what the examples name is nowhere to be had
+		next = "run idle --image berth.dev/pause:1"
+	}
+	if o.real.real {
+		next = "get nodes"
+	}
+	fmt.Fprintf(l.w, "\nNext, in another terminal:  %s %s\nCtrl-C stops.\n", kubectl, next)
 }
 
 // nodes says what nodes there are.

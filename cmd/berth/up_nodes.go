@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -31,7 +32,8 @@ type upNodes struct {
 	lowDisk        int64
 	place          string // of the virtual nodes
 
-	size virtual.Options // as memory and disk say
+	size  virtual.Options // as memory and disk say
+	flags *pflag.FlagSet
 }
 
 // simulatedTaint keeps pods that do not tolerate it off simulated nodes where
@@ -39,6 +41,7 @@ type upNodes struct {
 var simulatedTaint = corev1.Taint{Key: "berth.dev/simulated", Effect: corev1.TaintEffectNoSchedule}
 
 func (f *upNodes) add(flags *pflag.FlagSet) {
+	f.flags = flags
 	flags.BoolVar(&f.real, "real-node", false, "make this machine a node, with the container runtime at --runtime-endpoint")
 	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node")
 	flags.StringVar(&f.root, "root-dir", "", "directory of --real-node's agent: the volumes, files and logs of its pods; without it agent in the data directory")
@@ -65,16 +68,13 @@ func (f *upNodes) check() error {
 	if err != nil {
 		return err
 	}
-	if memory.Value() < virtual.MinMemory {
-		return fmt.Errorf("--virtual-memory %s: must be at least %dMi", f.memory, virtual.MinMemory>>20)
-	}
-	if disk.Value() < virtual.MinDisk {
-		return fmt.Errorf("--virtual-disk %s: must be at least %dMi", f.disk, virtual.MinDisk>>20)
-	}
-	if f.inodes < 0 {
-		return fmt.Errorf("--virtual-inodes %d: must not be negative", f.inodes)
+	if err := f.needed(); err != nil {
+		return err
 	}
 	if err := lowDiskFault(f.lowDisk); err != nil {
+		return err
+	}
+	if err := f.sizes(memory.Value(), disk.Value()); err != nil {
 		return err
 	}
 	f.size = virtual.Options{Memory: memory.Value(), Disk: disk.Value(), Inodes: f.inodes}
@@ -88,6 +88,51 @@ func (f *upNodes) check() error {
 	}
 	if f.real && !socketThere(f.endpoint) {
 		return fmt.Errorf("--real-node: no container runtime listens at %s: start containerd, or say with --runtime-endpoint where one is; --virtual-nodes brings its own", f.endpoint)
+	}
+	return nil
+}
+
+// needed refuses flags that are about nodes which are not asked for.
+func (f *upNodes) needed() error {
+	for flag, of := range map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes", "runtime-endpoint": "real-node", "root-dir": "real-node"} {
+		asked := f.virtual > 0
+		if of == "real-node" {
+			asked = f.real
+		}
+		if f.flags != nil && f.flags.Changed(flag) && !asked {
+			return fmt.Errorf("--%s: has no effect without --%s", flag, of)
+		}
+	}
+	return nil
+}
+
+const (
+	// mostDisk is as large as a file on ext4 may be, with its usual blocks.
+	mostDisk = 16 << 40
+	// leastInodes is what a containerd and a handful of small images need.
+	leastInodes = 500
+)
+
+// sizes refuses virtual nodes that cannot be made, or that would take no pod.
+func (f *upNodes) sizes(memory, disk int64) error {
+	var machine unix.Sysinfo_t
+	if err := unix.Sysinfo(&machine); err != nil {
+		return err
+	}
+	total := int64(machine.Totalram) * int64(machine.Unit)
+	switch {
+	case memory < virtual.MinMemory:
+		return fmt.Errorf("--virtual-memory %s: must be at least %dMi", f.memory, virtual.MinMemory>>20)
+	case memory > total:
+		return fmt.Errorf("--virtual-memory %s: must be at most the machine's %dMi", f.memory, total>>20)
+	case disk < virtual.MinDisk:
+		return fmt.Errorf("--virtual-disk %s: must be at least %dMi", f.disk, virtual.MinDisk>>20)
+	case disk > mostDisk:
+		return fmt.Errorf("--virtual-disk %s: must be at most 16Ti", f.disk)
+	case f.virtual > 0 && disk <= f.lowDisk<<20:
+		return fmt.Errorf("--virtual-disk %s: must be above --low-diskspace-threshold-mb %d, or the node takes no pods", f.disk, f.lowDisk)
+	case f.inodes < 0 || f.inodes > 0 && f.inodes < leastInodes:
+		return fmt.Errorf("--virtual-inodes %d: must be at least %d, or 0", f.inodes, leastInodes)
 	}
 	return nil
 }

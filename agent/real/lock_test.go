@@ -1,0 +1,42 @@
+package real
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestOneAgentADirectory(t *testing.T) {
+	root := t.TempDir()
+	unlock, err := lock(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock(root); err == nil || !strings.Contains(err.Error(), root) || !strings.Contains(err.Error(), "in use by another agent") {
+		t.Errorf("a second agent is told %v", err)
+	}
+	unlock()
+	if unlock, err = lock(root); err != nil {
+		t.Errorf("the next one is told %v", err)
+	} else {
+		unlock()
+	}
+}
+
+func TestSomethingIsLeftForPods(t *testing.T) {
+	list := func(memory, storage string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse(memory), corev1.ResourceEphemeralStorage: resource.MustParse(storage)}
+	}
+	for _, c := range []struct{ memory, storage, want string }{
+		{"1Gi", "1Gi", ""},
+		{"0", "1Gi", "evictionHard[memory.available]: together they take all of the node's memory (2Gi)"},
+		{"1Gi", "0", "evictionHard[nodefs.available]: together they take all of the node's ephemeral-storage (4Gi)"},
+	} {
+		err := left("n", list("2Gi", "4Gi"), list(c.memory, c.storage))
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("memory %s, storage %s: %v, want %q", c.memory, c.storage, err, c.want)
+		}
+	}
+}
