@@ -91,6 +91,22 @@ func script(t *testing.T, api *fake.Clientset, s *scripted, change ...func(*agen
 	return stop
 }
 
+// TestWhoWasRefusedBeforeARestartStaysSo: nothing is told of containers that never were.
+func TestWhoWasRefusedBeforeARestartStaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := metav1.NewTime(time.Now().Add(-time.Hour))
+		was := corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu", Message: "no", StartTime: &before, QOSClass: corev1.PodQOSBestEffort,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: before}}}
+		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Status = *was.DeepCopy() }))
+		var s scripted
+		defer script(t, api, &s)()
+		is := get(t, api, "p").Status
+		if is.Reason != was.Reason || len(is.ContainerStatuses) > 0 || len(is.Conditions) != 1 || !is.Conditions[0].LastTransitionTime.Time.Equal(before.Time.Truncate(0)) {
+			t.Errorf("%+v, want as before", is)
+		}
+	})
+}
+
 func TestTheStatusTellsWhatTheRuntimeSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) {

@@ -74,6 +74,7 @@ func (a *Agent) take(object *corev1.Pod) *pod {
 	p.life = podlife.Resume(spec, intake.LifePhase(object.Status.Phase), was)
 	p.remember(&object.Status)
 	if finished {
+		p.refused = len(object.Status.InitContainerStatuses)+len(object.Status.ContainerStatuses) == 0 // nothing of it ever ran
 		return p
 	}
 	a.accept(p)
