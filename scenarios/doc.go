@@ -3,8 +3,8 @@
 // they are written.
 //
 // What features.md lists of evictions, budgets, taints, lost nodes and pod GC is named in
-// their first lines; rows_test.go looks that no row is missing. All but those that are about
-// exact times are played again with actors restarted and watches that lag.
+// their first lines; rows_test.go looks that no row is missing. All are played again with watches
+// that lag, and with every actor restarted between steps but those that are about one moment or an actor that is down (option exact).
 //
 //	go test ./scenarios            plays them all
 //	go test ./scenarios -rewrite   records their timelines anew; the diff is the review
