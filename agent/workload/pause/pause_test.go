@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/berthproject/berth/internal/testkit"
 )
 
 func program(t *testing.T) string {
@@ -17,7 +19,7 @@ func program(t *testing.T) string {
 		if runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" {
 			t.Fatal(err)
 		}
-		t.Skip(err)
+		testkit.Skip(t, "pause program", err.Error())
 	}
 	path := filepath.Join(t.TempDir(), "pause")
 	if err := os.WriteFile(path, data, 0o755); err != nil {
@@ -46,7 +48,7 @@ func TestPauseEndsOnSignals(t *testing.T) {
 // As process 1 it hears signals that the kernel would drop.
 func TestPauseEndsAsProcessOne(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("needs root: makes a pid namespace")
+		testkit.Skip(t, "root", "a pid namespace is made by root")
 	}
 	cmd := exec.Command(program(t))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
