@@ -38,6 +38,12 @@ require (
 )
 
 require (
+	github.com/vishvananda/netlink v1.3.1 // indirect
+	github.com/vishvananda/netns v0.0.5 // indirect
+	k8s.io/cri-streaming v0.37.2 // indirect
+)
+
+require (
 	github.com/containerd/containerd/api v1.12.0
 	github.com/containerd/log v0.1.0 // indirect
 	github.com/containerd/ttrpc v1.2.9 // indirect
