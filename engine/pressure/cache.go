@@ -90,11 +90,12 @@ func (m *Machine) onlyCache(o *Observation) bool {
 }
 
 // available is what thresholds are compared with: the signal's figure, and page cache that is
-// not in use.
+// not in use, but for what growing memory will have taken of it before an eviction is done:
+// to wait until it has would only be late.
 func (m *Machine) available(s Signal, o *Observation) int64 {
 	v := o.Signals[s].Available
 	if s.memory() && m.config.Options.Confirm && o.Cache.Known && !m.cache.inUse {
-		v += o.Cache.Active
+		v += max(o.Cache.Active-m.growth.soon, 0)
 	}
 	return v
 }

@@ -91,6 +91,25 @@ func TestRefaultsAloneProve(t *testing.T) {
 	}
 }
 
+// Memory that grows at 500 MiB/s takes 25 MiB in the horizon: 7 MiB of page cache are no reason to wait
+// for it, 40 MiB are one for as long as they outlast it.
+func TestGrowthTakesThePageCache(t *testing.T) {
+	for active, want := range map[int64]int64{7: 100, 40: 85} {
+		m := hardMemory(Better())
+		for available := int64(200); ; available -= 5 {
+			ms := int(200 - available)
+			effects, _ := m.Step(at(2*ms), cached(memory(2*ms, available, using("hog", 1000)), active, 0, 0))
+			if len(evicted(effects)) == 0 && available > 0 {
+				continue
+			}
+			if available < want-5 || available > want {
+				t.Errorf("with %d MiB of page cache it goes at %d MiB, want just below %d", active, available, want)
+			}
+			break
+		}
+	}
+}
+
 func TestForecast(t *testing.T) {
 	for name, tc := range map[string]struct {
 		available []int64 // MiB, each 10 ms
