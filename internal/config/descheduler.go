@@ -1,0 +1,46 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/berthproject/berth/engine/rebalance"
+)
+
+// The API versions of a descheduler's policy: that of today, and that with strategies, which the Kubernetes
+// descheduler has not read since 0.31.
+const (
+	DeschedulerAPIVersion    = "descheduler/v1alpha2"
+	DeschedulerOldAPIVersion = "descheduler/v1alpha1"
+	DeschedulerKind          = "DeschedulerPolicy"
+)
+
+// Descheduler is a DeschedulerPolicy, read.
+type Descheduler struct {
+	Policy rebalance.Policy
+	// Warnings tell what was converted, or accepted without having an effect.
+	Warnings []string
+}
+
+// DeschedulerReading says where files are read as the Kubernetes descheduler 0.36 does.
+type DeschedulerReading struct {
+	// IgnoreUnknown: unknown fields outside of a plugin's arguments are warnings.
+	IgnoreUnknown bool
+	// RefuseOld: v1alpha1 is refused, rather than converted.
+	RefuseOld bool
+}
+
+// ReadDescheduler decodes a policy of either version. What cannot be is refused with path, value and what
+// would be right, all at once.
+func ReadDescheduler(d Document, how DeschedulerReading) (Descheduler, error) {
+	return Descheduler{}, fmt.Errorf("%s: is not read yet", d.File)
+}
+
+// DefaultDescheduler is the policy without a file: the eight strategies that the Kubernetes
+// descheduler's own default enabled while it had one.
+func DefaultDescheduler() Descheduler { return Descheduler{} }
+
+// ConvertDescheduler writes a policy of either version in the form of v1alpha2, as YAML, with a warning for each
+// field that was converted.
+func ConvertDescheduler(d Document) (yaml []byte, warnings []string, err error) {
+	return nil, nil, fmt.Errorf("%s: is not converted yet", d.File)
+}
