@@ -1,19 +1,115 @@
 package rebalance
 
+import "slices"
+
 // Mover carries out, or plans, what strategies propose.
 type Mover interface {
+	// Places says that Move looks for a place itself and refuses what finds none; nodeFit is not asked then.
+	Places() bool
 	// Move has a candidate leave, and says whether it does. To is where it goes; nil: not known
 	// (compatible mode), or nowhere (Cleanup).
 	Move(strategy, profile string, c *Candidate) (to *Node, ok bool)
-	// Save marks a point that Restore returns to: moves since then are withdrawn, so that several are made
+	// Save marks a point that restore returns to: moves since then are withdrawn, so that several are made
 	// together or not at all. False: the Mover cannot (evictions are not undone).
 	Save() (restore func(), ok bool)
 }
 
-// Round is one pass of a policy over a snapshot.
+// Round is one pass of a policy over a snapshot. To the strategies it is the cluster as it is by now: pods that
+// went are gone from their nodes, and on those they went to, if that is known.
 type Round struct {
 	Snapshot *Snapshot
 	Policy   *Policy
-	Profile  *Profile
+	// Profile is the one that runs.
+	Profile *Profile
+
 	mover    Mover
+	strategy string
+	evictor  *evictor
+	nodes    []*Node
+	view     view
+	limits   counts
+	facts    lazy
+	moves    []Move
 }
+
+// Move is a candidate that went.
+type Move struct {
+	Profile, Strategy string
+	*Candidate
+	To *Node // nil: not known, or nowhere
+
+	wasFrom, wasTo *place // what was there before
+}
+
+// Result is what came of a round.
+type Result struct {
+	Moves []Move // in order
+	// Idle says why nothing was looked at; empty: it was.
+	Idle string
+	// Broken are profiles that did not run, with why.
+	Broken []Broken
+}
+
+// Broken is a profile that cannot run.
+type Broken struct{ Profile, Why string }
+
+// New opens a round without running anything. Its nodes are those that are ready and that the policy selects.
+func New(s *Snapshot, p *Policy, m Mover) *Round {
+	r := &Round{Snapshot: s, Policy: p, mover: m, view: newView(s), limits: newCounts()}
+	for _, n := range s.Nodes {
+		if !n.NotReady && (p.NodeSelector == nil || p.NodeSelector.Matches(n.Labels)) {
+			r.nodes = append(r.nodes, n)
+		}
+	}
+	return r
+}
+
+// Planned says that the Mover finds the places: evictions are moves of a plan.
+func (r *Round) Planned() bool { return r.mover.Places() }
+
+// Nodes are the nodes that strategies work on, by name.
+func (r *Round) Nodes() []*Node { return r.nodes }
+
+// PodsOn are the pods that are on a node by now and have not finished, by namespace and name.
+// The slice stays as it is when pods go.
+func (r *Round) PodsOn(n *Node) []*Pod { return r.view.places[n].live }
+
+// AllPodsOn are the pods that are on a node by now, those that have finished included.
+func (r *Round) AllPodsOn(n *Node) []*Pod { return r.view.places[n].all }
+
+// NodeOf is the node that a pod is on by now; nil: it has left for a place that is not known, or has none.
+func (r *Round) NodeOf(p *Pod) *Node {
+	if to, gone := r.view.moved[p]; gone {
+		return to
+	}
+	return r.view.byName[p.NodeName]
+}
+
+// Moved says whether a pod went already.
+func (r *Round) Moved(p *Pod) bool {
+	_, gone := r.view.moved[p]
+	return gone
+}
+
+// Evictable says whether the profile's evictor lets a pod go, whatever room there is elsewhere. One that
+// went already goes no second time.
+func (r *Round) Evictable(p *Pod) bool { return !r.Moved(p) && r.evictor.lets(p) }
+
+// Fits says whether the evictor lets a pod go as to where: nodeFit, unless the Mover finds the places, and the labels of
+// its namespace.
+func (r *Round) Fits(p *Pod) bool { return r.evictor.fits(p) }
+
+// EvictedFrom is how many pods a node has lost in this round.
+func (r *Round) EvictedFrom(n *Node) int { return r.limits.node[n] }
+
+// EvictedIn is how many pods a namespace has lost in this round.
+func (r *Round) EvictedIn(namespace string) int { return r.limits.namespace[namespace] }
+
+// EvictedBy is how many pods went by a strategy in this round, of all profiles.
+func (r *Round) EvictedBy(strategy string) int { return r.limits.strategy[strategy] }
+
+// Evicted is how many pods went in this round.
+func (r *Round) Evicted() int { return len(r.moves) }
+
+// Moves are the pods that went by now, in order.
+func (r *Round) Moves() []Move { return slices.Clip(r.moves) }

@@ -9,7 +9,8 @@ import (
 // Snapshot is a cluster at one moment, as far as descheduling reads it. It is not changed by a round.
 type Snapshot struct {
 	Now        time.Time
-	Nodes      []*Node                 // by name
+	Nodes      []*Node                 // all, by name
+	Unbound    []*Pod                  // pods without a node: they count as replicas of their owners
 	Namespaces map[string]model.Labels // labels by name
 	Budgets    []*model.Budget
 	// Priorities are the values of the PriorityClasses, by name.
@@ -24,7 +25,9 @@ type Snapshot struct {
 // Node is a node with the pods that are bound to it, those that have finished included.
 type Node struct {
 	*model.Node
-	Pods []*Pod // by namespace and name
+	// NotReady: a condition Ready is there and is not True. A node that says nothing is ready.
+	NotReady bool
+	Pods     []*Pod // by namespace and name
 }
 
 // Usage is measured usage (metrics.k8s.io), by node name and by pod uid.

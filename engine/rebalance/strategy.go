@@ -4,7 +4,8 @@ package rebalance
 type Strategy interface {
 	// Name is the plugin's in policies.
 	Name() string
-	// Run tries candidates, one after another, until none is left or the round says stop.
+	// Run tries candidates with Round.Evict, one after another, until none is left or the round says stop.
+	// Nothing of a run is kept: a strategy may run in several rounds.
 	Run(*Round)
 }
 

@@ -1,0 +1,90 @@
+package rebalance
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// fits says whether the evictor lets a pod go as to where.
+func (e *evictor) fits(p *Pod) bool {
+	if e.NamespaceSelector != nil && !e.NamespaceSelector.Matches(e.round.Snapshot.Namespaces[p.Namespace]) {
+		return false
+	}
+	return !e.NodeFit || e.round.Planned() || e.round.FitsOther(p, e.nodes)
+}
+
+// FitsOther says whether a pod would fit one of the nodes, its own left out, by nodeFit.
+func (r *Round) FitsOther(p *Pod, nodes []*Node) bool {
+	return slices.ContainsFunc(nodes, func(n *Node) bool { return n.Name != p.NodeName && r.FitsNode(p, n) })
+}
+
+// FitsAny says whether a pod would fit one of the nodes, its own included, by nodeFit.
+func (r *Round) FitsAny(p *Pod, nodes []*Node) bool {
+	return slices.ContainsFunc(nodes, func(n *Node) bool { return r.FitsNode(p, n) })
+}
+
+// FitsNode is nodeFit: whether a pod would fit a node as the Kubernetes descheduler judges it, by selector and required
+// affinity, taints, cordon, room for its requests (not asked of its own node), and its own required
+// anti-affinity. It knows nothing of pod affinity, spread, ports and volumes.
+func (r *Round) FitsNode(p *Pod, n *Node) bool {
+	return !n.Unschedulable && SelectsNode(p, n) && Bears(p, n, hard) &&
+		(p.NodeName == n.Name || r.hasRoom(p, n)) && !r.repelled(p, n)
+}
+
+// hard are the effects of taints that keep a pod off a node.
+func hard(t *model.Taint) bool { return t.Effect == model.NoSchedule || t.Effect == model.NoExecute }
+
+// SelectsNode says whether a pod's node selector and required node affinity match a node.
+func SelectsNode(p *Pod, n *Node) bool {
+	s := &p.Spec.NodeSelector
+	for _, want := range s.Labels {
+		if v, there := n.Labels.Get(want.Key); !there || v != want.Value {
+			return false
+		}
+	}
+	return !s.HasRequired || slices.ContainsFunc(s.Required, func(t model.NodeTerm) bool { return t.Matches(n.Labels, n.Name) })
+}
+
+// Bears says whether a pod tolerates all taints of a node that count.
+func Bears(p *Pod, n *Node, counts func(*model.Taint) bool) bool {
+	for i := range n.Taints {
+		t := &n.Taints[i]
+		if counts(t) && !slices.ContainsFunc(p.Spec.Tolerations, func(tol model.Toleration) bool { return tol.Bears(t, false) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasRoom says whether a node has what the pod requests, and room for one more pod.
+func (r *Round) hasRoom(p *Pod, n *Node) bool {
+	here := r.view.places[n]
+	used, want, have := here.requested(), &p.Spec.Requests, &n.Allocatable
+	if n.Node.Pods-int64(len(here.live)) <= 0 ||
+		lacks(want.MilliCPU, have.MilliCPU, used.MilliCPU) ||
+		lacks(want.Memory, have.Memory, used.Memory) ||
+		lacks(want.Ephemeral, have.Ephemeral, used.Ephemeral) {
+		return false
+	}
+	return !slices.ContainsFunc(want.Scalars, func(s model.Scalar) bool {
+		return lacks(s.Amount, have.Scalar(s.Name), used.Scalar(s.Name))
+	})
+}
+
+func lacks(want, have, used int64) bool { return want > 0 && want > have-used }
+
+// repelled says whether a pod on the node is one that the pod's own required anti-affinity does not bear.
+func (r *Round) repelled(p *Pod, n *Node) bool {
+	return slices.ContainsFunc(p.Spec.AntiAffinity, func(t model.PodTerm) bool {
+		return slices.ContainsFunc(r.view.places[n].live, func(q *Pod) bool {
+			return q != p && Repels(&t, q)
+		})
+	})
+}
+
+// Repels says whether a term of anti-affinity means a pod, by namespace and labels. As the Kubernetes descheduler
+// does, it reads a term's namespaces and not its namespace selector.
+func Repels(t *model.PodTerm, q *Pod) bool {
+	return slices.Contains(t.Namespaces, q.Namespace) && t.Selector.Matches(q.Labels)
+}

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/rebalance"
+)
+
+// Mode says whether the node that a move goes to can be held until the replacement is there.
+type Mode uint8
+
+// The modes. Held: the pods' scheduler heeds Holds, and they are served. Unheld: it does not.
+const (
+	Held Mode = iota
+	Unheld
+)
+
+// String is the mode in a word.
+func (m Mode) String() string { return [...]string{"held", "unheld"}[m] }
+
+// Plan is what a round came to.
+type Plan struct {
+	Mode  Mode
+	Moves []*Move // in the order in which they were accepted, each on what the earlier ones leave
+	// Refused are the candidates that stay, the first ones in order; Counts counts all of them.
+	Refused []Refusal
+	Counts  []Count // by Why, those that there are
+}
+
+// Move is a pod that is to leave its node, and where its replacement goes.
+type Move struct {
+	Pod      *model.Pod
+	From, To string // node names; To is empty for a finished pod, which is only cleaned up
+	// Top are, where no place is held, the nodes that the scheduler may choose, by name: To is among them.
+	Top               []string
+	Strategy, Profile string
+	Reason            string // the strategy's, in words
+	// Gain is how far the strategy's goal gets closer; without Of the strategy measures none.
+	Gain rebalance.Gain
+	// Budgets are what the move takes from disruption budgets, by name, if all earlier moves of the plan
+	// that do not wait go at once; none where no budget covers the pod.
+	Budgets []Effect
+	// Waits says what a budget that does not allow it now says; empty: it may go.
+	Waits string
+}
+
+// Cleanup says that the pod has finished and nothing replaces it.
+func (m *Move) Cleanup() bool { return m.To == "" }
+
+// Effect is what a move takes from a budget: how many disruptions it allows before and after.
+type Effect struct {
+	Budget        string
+	Before, After int32
+}
+
+// Why is the kind of a refusal.
+type Why uint8
+
+// Why a candidate stays.
+const (
+	Gone         Why = iota // it is not on the node any more, or leaves already
+	Bare                    // nobody would replace it
+	Daemon                  // its replacement would be put on the same node by its DaemonSet
+	Foreign                 // no profile is known of its scheduler
+	InVain                  // such a move came back not long ago
+	Nowhere                 // it fits no other node
+	StraightBack            // the scheduler would put it back
+	NoGain                  // the goal would not get closer
+	Budgeted                // a budget can never allow it
+	Undone                  // the group that it belongs to did not come about as a whole
+	numWhys
+)
+
+// String is the kind in words.
+func (w Why) String() string {
+	return [...]string{"gone", "nobody replaces it", "pod of a DaemonSet", "unknown scheduler", "came back before", "fits no other node",
+		"would come straight back", "no gain", "budget never allows it", "not all of its group can move"}[w]
+}
+
+// Refusal is a candidate that stays.
+type Refusal struct {
+	Pod, Node         string // "namespace/name", and the node's name
+	Strategy, Profile string
+	Why               Why
+	Words             string // why, with names and numbers
+}
+
+// Count is how many candidates were refused for a reason.
+type Count struct {
+	Why Why
+	N   int
+}

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance"
+)
+
+// Options are what a plan is made with.
+type Options struct {
+	Now  time.Time
+	Mode Mode
+	// Profiles are those of the schedulers of the pods, by scheduler name; Seed chooses between equal nodes.
+	Profiles map[string]*placement.Profile
+	Seed     uint64
+	// Memory is of moves that were in vain; nil: there were none.
+	Memory *Memory
+	// Keep is how many refusals are kept whole; 0: 1000.
+	Keep int
+}
+
+// Planner is the Mover of planned mode, for one round. Make it with New. The State that it is given is
+// forked, and must not change while it is used.
+type Planner struct {
+	o       Options
+	nodes   map[string]*rebalance.Node
+	state   *cluster.State // of the cluster
+	fork    *cluster.State // with what is planned
+	engines map[string]*placement.Engine
+	books   books
+	plan    Plan
+	counts  [numWhys]int
+	moved   map[string]bool // uids of pods that are planned to go
+	summary decision.Summary
+}
+
+// New begins a plan for what a snapshot shows; the State is that of the same moment.
+func New(snap *rebalance.Snapshot, s *cluster.State, o Options) *Planner {
+	if o.Keep == 0 {
+		o.Keep = 1000
+	}
+	p := &Planner{o: o, state: s, fork: s.Fork(), nodes: make(map[string]*rebalance.Node, len(snap.Nodes)),
+		engines: map[string]*placement.Engine{}, plan: Plan{Mode: o.Mode}, moved: map[string]bool{}}
+	for _, n := range snap.Nodes {
+		p.nodes[n.Name] = n
+	}
+	if o.Mode == Unheld { // whoever places the pods does not know of them
+		for _, h := range p.fork.Holds() {
+			p.fork.RemoveHold(h.Namespace, h.Name)
+		}
+	}
+	p.books = openBooks(s)
+	return p
+}
+
+// Plan is what the round came to so far.
+func (p *Planner) Plan() *Plan {
+	out := p.plan
+	out.Moves, out.Refused = slices.Clone(p.plan.Moves), slices.Clone(p.plan.Refused)
+	for w, n := range p.counts {
+		if n > 0 {
+			out.Counts = append(out.Counts, Count{Why(w), n})
+		}
+	}
+	return &out
+}
+
+// Move is rebalance.Mover's.
+func (p *Planner) Move(strategy, profile string, c *rebalance.Candidate) (*rebalance.Node, bool) {
+	m := &Move{Pod: c.Pod.Pod, From: c.Node.Name, Strategy: strategy, Profile: profile}
+	why, words := p.barred(m)
+	if words == "" && (c.Cleanup || m.Pod.Finished()) {
+		return p.cleanup(m, c)
+	}
+	if words == "" {
+		why, words = p.unplaceable(m)
+	}
+	if words != "" {
+		p.refuse(m, why, words)
+		return nil, false
+	}
+	p.fork.RemovePod(m.Pod.UID)
+	if why, words = p.place(m, c); words == "" {
+		why, words = p.books.ask(p.o.Now, m)
+	}
+	if words != "" {
+		p.fork.UpsertPod(m.Pod)
+		p.refuse(m, why, words)
+		return nil, false
+	}
+	p.fork.UpsertPod(standIn(m.Pod, m.To))
+	p.accept(m, c)
+	return p.nodes[m.To], true
+}
+
+// cleanup plans that a finished pod is removed.
+func (p *Planner) cleanup(m *Move, c *rebalance.Candidate) (*rebalance.Node, bool) {
+	p.accept(m, c)
+	return nil, true
+}
+
+func (p *Planner) accept(m *Move, c *rebalance.Candidate) {
+	p.books.pay(p.o.Now, m)
+	if c.Reason != nil {
+		m.Reason = c.Reason()
+	}
+	p.moved[m.Pod.UID] = true
+	p.plan.Moves = append(p.plan.Moves, m)
+}
+
+// Save is rebalance.Mover's: moves can be withdrawn.
+func (p *Planner) Save() (restore func(), ok bool) {
+	moves, was := len(p.plan.Moves), p.books.save()
+	return func() {
+		undone := slices.Clone(p.plan.Moves[moves:])
+		for _, m := range slices.Backward(undone) {
+			if !m.Cleanup() {
+				p.fork.RemovePod(standInUID(m.Pod))
+				p.fork.UpsertPod(m.Pod)
+			}
+			delete(p.moved, m.Pod.UID)
+		}
+		p.plan.Moves = p.plan.Moves[:moves]
+		p.books = was
+		for _, m := range undone {
+			p.refuse(m, Undone, fmt.Sprintf("it could go to %s, but not all that were to go together can", m.To))
+		}
+	}, true
+}
+
+func (p *Planner) refuse(m *Move, why Why, words string) {
+	p.counts[why]++
+	if len(p.plan.Refused) < p.o.Keep {
+		p.plan.Refused = append(p.plan.Refused, Refusal{Pod: m.Pod.Key(), Node: m.From, Strategy: m.Strategy, Profile: m.Profile, Why: why, Words: words})
+	}
+}
+
+// standIn is the pod that will replace another, on a node; none: waiting.
+func standIn(p *model.Pod, node string) *model.Pod {
+	return &model.Pod{Namespace: p.Namespace, Name: p.Name, UID: standInUID(p), Labels: p.Labels, Spec: p.Spec, Owner: p.Owner,
+		LocalData: p.LocalData, NodeName: node, Phase: model.Pending}
+}
+
+func standInUID(p *model.Pod) string { return "planned/" + p.UID }

@@ -1,0 +1,37 @@
+package rebalance
+
+import "fmt"
+
+// RunPolicy has all profiles' strategies propose: first those that deschedule, of every profile, then those that
+// balance. With fewer than two nodes nothing is done.
+func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
+	r := New(s, p, m)
+	if len(r.nodes) < 2 {
+		return Result{Idle: fmt.Sprintf("%d nodes are ready and selected; it takes two", len(r.nodes))}
+	}
+	var out Result
+	evictors := make([]*evictor, len(p.Profiles))
+	for i := range p.Profiles {
+		e, why := newEvictor(r, &p.Profiles[i].Evictor)
+		if why != "" {
+			out.Broken = append(out.Broken, Broken{Profile: p.Profiles[i].Name, Why: why})
+		}
+		evictors[i] = e
+	}
+	run := func(of func(*Profile) []Strategy) {
+		for i := range p.Profiles {
+			if evictors[i] == nil {
+				continue
+			}
+			r.Profile, r.evictor = &p.Profiles[i], evictors[i]
+			for _, s := range of(r.Profile) {
+				r.strategy = s.Name()
+				s.Run(r)
+			}
+		}
+	}
+	run(func(p *Profile) []Strategy { return p.Deschedule })
+	run(func(p *Profile) []Strategy { return p.Balance })
+	out.Moves = r.moves
+	return out
+}

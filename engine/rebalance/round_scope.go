@@ -1,0 +1,59 @@
+package rebalance
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Scope limits a strategy to pods of namespaces and with labels.
+type Scope struct {
+	Namespaces Namespaces
+	Labels     *model.Selector // nil: all
+}
+
+// Has says whether a pod is within.
+func (s *Scope) Has(p *Pod) bool {
+	return s.Namespaces.Has(p.Namespace) && (s.Labels == nil || s.Labels.Matches(p.Labels))
+}
+
+// OwnedBy says whether a pod has an owner of one of the kinds.
+func (p *Pod) OwnedBy(kinds []string) bool {
+	return slices.ContainsFunc(p.Facts.Owners, func(o model.Owner) bool { return slices.Contains(kinds, o.Kind) })
+}
+
+// SortVictims puts pods in the order in which they had better go: those that prefer not to be evicted last;
+// by priority, none before any; best effort before burstable before guaranteed. Equals keep their order.
+func SortVictims(pods []*Pod) {
+	slices.SortStableFunc(pods, CompareVictims)
+}
+
+// CompareVictims is negative if a had better go before b; see SortVictims.
+func CompareVictims(a, b *Pod) int {
+	return cmp.Or(
+		compareBool(a.Facts.PreferNoEviction, b.Facts.PreferNoEviction),
+		compareBool(a.Facts.HasPriority, b.Facts.HasPriority),
+		cmp.Compare(a.Spec.Priority, b.Spec.Priority),
+		cmp.Compare(qos(a), qos(b)))
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func qos(p *Pod) int {
+	switch {
+	case p.Spec.BestEffort:
+		return 0
+	case p.Facts.Guaranteed:
+		return 2
+	}
+	return 1
+}
