@@ -21,6 +21,7 @@ type Feed struct {
 	client kubernetes.Interface
 	holds  *v1alpha1.Client // nil: no holds
 	told   func(kind string, served bool)
+	see    func(*corev1.Pod) // of all pods, also finished ones; nil: those are left out
 	intake *intake.Intake
 
 	mu         sync.Mutex
@@ -53,6 +54,10 @@ func (f *Feed) Holds(client *v1alpha1.Client) {
 // a goroutine of its own; also when it turns out that it must not be read. It must be called
 // before Run.
 func (f *Feed) Tell(told func(kind string, served bool)) { f.told = told }
+
+// AllPods has finished pods read, too, and each pod that comes or changes shown to see before its event, from
+// a goroutine of its own. It must be called before Run.
+func (f *Feed) AllPods(see func(*corev1.Pod)) { f.see = see }
 
 // Run lists and watches until the context ends.
 func (f *Feed) Run(ctx context.Context) {

@@ -101,12 +101,18 @@ func (f *Feed) pods() kind {
 	client := f.client.CoreV1().Pods("")
 	compile := func(p *corev1.Pod) *model.Pod {
 		f.note(p)
+		if f.see != nil {
+			f.see(p)
+		}
 		return f.intake.Pod(p)
 	}
 	k := read("pods", &corev1.Pod{}, client, compile, func(ns, name, uid string) any {
 		f.forget(uid)
 		return &model.Pod{Namespace: ns, Name: name, UID: uid}
 	})
+	if f.see != nil {
+		return k
+	}
 	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		o.FieldSelector = unfinished
 		return client.List(ctx, o)
