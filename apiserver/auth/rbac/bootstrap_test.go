@@ -150,8 +150,8 @@ func TestBuiltInPower(t *testing.T) {
 		{somebody, []string{"get /api", "get /apis/apps/v1", "get /openapi/v3", "create authentication.k8s.io:selfsubjectreviews"}, true},
 		{somebody, []string{"list :pods", "get /metrics", "create authorization.k8s.io:subjectaccessreviews"}, false},
 		{node, []string{"list :pods", "get :secrets s", "update :nodes n"}, false}, // only the node authorizer knows nodes
-		{descheduler, []string{"create :pods/eviction p", "list :nodes"}, true},
-		{descheduler, []string{"delete :pods p", "get :secrets s"}, false},
+		{descheduler, []string{"create :pods/eviction p", "list :nodes", "update coordination.k8s.io:leases descheduler", "get coordination.k8s.io:leases berth-scheduler", "list metrics.k8s.io:pods"}, true},
+		{descheduler, []string{"delete :pods p", "get :secrets s", "update coordination.k8s.io:leases berth-scheduler"}, false},
 		{simulated, []string{"create :nodes", "patch :pods/status p", "delete :pods p", "update coordination.k8s.io:leases n"}, true},
 		{simulated, []string{"get :secrets s", "create :pods", "create :pods/binding p"}, false},
 	} {

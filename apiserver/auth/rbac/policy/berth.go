@@ -6,14 +6,18 @@ import rbacv1 "k8s.io/api/rbac/v1"
 func berth() map[string][]rbacv1.PolicyRule {
 	return map[string][]rbacv1.PolicyRule{
 		// Moves pods by eviction only; it cannot delete one past its budget.
-		"system:berth:descheduler": append(leader("berth-descheduler"),
+		// Its Lease has the name that the Kubernetes descheduler's has: the two never run at once.
+		"system:berth:descheduler": append(append(leader("descheduler"), reviewOthers()...),
 			events(),
+			allowNamed("get", coordination, "leases", "berth-scheduler"), // which says whether Holds are honoured
 			allow(read, core, "nodes", "namespaces", "pods", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"),
 			allow("create", core, "pods/eviction"),
 			allow(read, apps, "replicasets", "statefulsets", "daemonsets", "deployments"),
 			allow(read, policyGroup, "poddisruptionbudgets"),
 			allow(read, scheduling, "priorityclasses"),
-			allow(read, storage, "storageclasses", "csinodes"),
+			allow(read, storage, "storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
+			allow(read, resource, "resourceclaims"),
+			allow("get list", metricsGroup, "nodes", "pods"),
 			allow(readWrite, berthGroup, "holds")),
 		// One process that plays many nodes, so the node authorizer cannot bound it.
 		"system:berth:simulated-nodes": append(reviewOthers(),
