@@ -1,0 +1,139 @@
+package carry
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance/plan"
+)
+
+// Options are how plans are carried out.
+type Options struct {
+	Mode plan.Mode
+	// Holds: the API serves Holds. Without, a return is remembered in memory alone.
+	Holds bool
+	// Profiles are those of the schedulers of the pods, by scheduler name; Seed chooses between equal nodes.
+	Profiles map[string]*placement.Profile
+	Seed     uint64
+	// Memory takes in the moves that were in vain; plans must be made with the same.
+	Memory   *plan.Memory
+	Patience Patience
+	// Parallel is how many moves may be under way at once, of different workloads, where places
+	// are held; 0: 16. Where not, it is one until its replacement has a node.
+	Parallel int
+}
+
+// Patience is how long the world may take before it is not waited for any more.
+type Patience struct {
+	Seen        time.Duration // until an eviction that was granted shows
+	Refused     time.Duration // while an eviction is asked for again before its place is given up for a while
+	Gone        time.Duration // until a pod is gone, after its grace is over
+	Replacement time.Duration // after a pod is gone, until its owner makes another
+	Place       time.Duration // until a replacement has a node; a Hold lasts so long after the grace
+	Ready       time.Duration // until a replacement that has a node is Ready
+	Budget      time.Duration // in all, for a budget to allow a move; after that it is given up, for the next plan
+}
+
+// DefaultPatience suits clusters whose pods are Ready within five minutes.
+func DefaultPatience() Patience {
+	return Patience{Seen: 30 * time.Second, Refused: 5 * time.Second, Gone: time.Minute, Replacement: 30 * time.Second,
+		Place: time.Minute, Ready: 5 * time.Minute, Budget: 10 * time.Minute}
+}
+
+// Action is what is to be done: Reserve, Evict, Avoid or Release. Each gets an Answer under its ID.
+type Action interface {
+	Is() uint64 // its ID
+}
+
+// Reserve makes a Hold of type Reserve, in which all is filled in but Created and ResourceVersion. Name is
+// cluster.HoldName; if there is one of that name, it is to be replaced.
+type Reserve struct {
+	ID   uint64
+	Move *Move
+	Hold *model.Hold
+}
+
+// Evict asks the eviction API for a pod. A pod that is not there any more, or has another uid, counts as done.
+type Evict struct {
+	ID   uint64
+	Move *Move
+}
+
+// Avoid makes a Hold of type Avoid, as Reserve does its own: an owner's pod came back.
+type Avoid struct {
+	ID   uint64
+	Move *Move
+	Hold *model.Hold
+}
+
+// Release deletes a Hold of ours. One that is not there counts as done.
+type Release struct {
+	ID   uint64
+	Hold *model.Hold
+	Why  string
+}
+
+// Is is the action's ID.
+func (a Reserve) Is() uint64 { return a.ID }
+
+// Is is the action's ID.
+func (a Evict) Is() uint64 { return a.ID }
+
+// Is is the action's ID.
+func (a Avoid) Is() uint64 { return a.ID }
+
+// Is is the action's ID.
+func (a Release) Is() uint64 { return a.ID }
+
+// Answer is what became of an action.
+type Answer struct {
+	Done  bool
+	Words string // of a refusal
+	Final bool   // it is no use to ask again before somebody changes something
+}
+
+// Machine carries out plans. Make it with New. It is a plain value of its owner: one caller at a time.
+type Machine struct {
+	o     Options
+	moves []*Move // of the plan, in its order, behind those of earlier plans that are under way
+	next  uint64  // the last ID
+	asked map[uint64]func(now time.Time, a Answer)
+}
+
+// New is a machine without a plan.
+func New(o Options) *Machine {
+	if o.Parallel == 0 {
+		o.Parallel = 16
+	}
+	if o.Patience == (Patience{}) {
+		o.Patience = DefaultPatience()
+	}
+	if o.Memory == nil {
+		o.Memory = plan.NewMemory()
+	}
+	return &Machine{o: o, asked: map[uint64]func(time.Time, Answer){}}
+}
+
+// Moves are the moves of the last plan that was taken, and before them those that were under way then. All are
+// kept until the next Take.
+func (m *Machine) Moves() []*Move { return m.moves }
+
+// Busy says that a move is under way: plan anew only when none is, as a plan does not book them.
+// Moves that only wait do not count; a new plan replaces them.
+func (m *Machine) Busy() bool {
+	for _, x := range m.moves {
+		if x.Stage > Waiting && x.Stage < Over {
+			return true
+		}
+	}
+	return false
+}
+
+// Answer takes in what became of an action.
+func (m *Machine) Answer(now time.Time, id uint64, a Answer) {
+	if f := m.asked[id]; f != nil {
+		delete(m.asked, id)
+		f(now, a)
+	}
+}
