@@ -1,0 +1,56 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/image/store"
+)
+
+// Options of a Runtime. Dir and Images must be given.
+type Options struct {
+	// Dir is an absolute path for what is kept of sandboxes and containers, writable layers
+	// included. One runtime at a time uses it.
+	Dir string
+	// Images are those that containers run.
+	Images *store.Store
+	// PodCIDR is the network that pods get addresses of, e.g. 10.88.3.0/24. When it is "" only
+	// pods of the host's network run, and the runtime says that its network is not ready.
+	PodCIDR string
+	// Bridge is the name of the network device that pods hang on: unique on
+	// the machine, at most 15 bytes. Must be given with PodCIDR.
+	Bridge string
+	Log    klog.Logger
+}
+
+// Validate says all that is wrong with the options.
+func (o Options) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("embedded runtime: "+format, args...))
+	}
+	if !filepath.IsAbs(o.Dir) {
+		bad("dir %q: must be an absolute path", o.Dir)
+	}
+	if o.Images == nil {
+		bad("images: must be given")
+	}
+	switch prefix, err := netip.ParsePrefix(o.PodCIDR); {
+	case o.PodCIDR == "" && o.Bridge != "":
+		bad("bridge %q: must not be given without podCIDR", o.Bridge)
+	case o.PodCIDR == "":
+	case err != nil:
+		bad("podCIDR %q: must be a network, e.g. 10.88.3.0/24", o.PodCIDR)
+	case prefix.Masked() != prefix || prefix.Addr().BitLen()-prefix.Bits() < 2 || !prefix.Addr().Is4():
+		bad("podCIDR %q: must be an IPv4 network of at least 4 addresses without host bits, e.g. 10.88.3.0/24", o.PodCIDR)
+	}
+	if o.PodCIDR != "" && (o.Bridge == "" || len(o.Bridge) > 15 || strings.ContainsAny(o.Bridge, "/ \t:%")) {
+		bad("bridge %q: must be a name of 1 to 15 bytes for a network device, e.g. berth0", o.Bridge)
+	}
+	return errors.Join(errs...)
+}
