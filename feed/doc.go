@@ -17,5 +17,5 @@
 // they may be read: the first decision after a restart must know of them.
 //
 // Finished pods are left out by the API server (field selector), and their end
-// arrives as a deletion, as in kube-scheduler. Who deschedules reads them, too (AllPods).
+// arrives as a deletion, as in kube-scheduler. Who deschedules reads them, too (Show).
 package feed

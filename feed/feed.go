@@ -21,7 +21,8 @@ type Feed struct {
 	client kubernetes.Interface
 	holds  *v1alpha1.Client // nil: no holds
 	told   func(kind string, served bool)
-	see    func(*corev1.Pod) // of all pods, also finished ones; nil: those are left out
+	pod    func(*corev1.Pod) // is shown all pods, also finished ones; nil: those are left out
+	node   func(*corev1.Node)
 	intake *intake.Intake
 
 	mu         sync.Mutex
@@ -55,9 +56,9 @@ func (f *Feed) Holds(client *v1alpha1.Client) {
 // before Run.
 func (f *Feed) Tell(told func(kind string, served bool)) { f.told = told }
 
-// AllPods has finished pods read, too, and each pod that comes or changes shown to see before its event, from
-// a goroutine of its own. It must be called before Run.
-func (f *Feed) AllPods(see func(*corev1.Pod)) { f.see = see }
+// Show has each pod and node that comes or changes shown before its event, from goroutines of their own. Finished pods
+// are read then, too. It must be called before Run.
+func (f *Feed) Show(pod func(*corev1.Pod), node func(*corev1.Node)) { f.pod, f.node = pod, node }
 
 // Run lists and watches until the context ends.
 func (f *Feed) Run(ctx context.Context) {

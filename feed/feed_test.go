@@ -77,6 +77,24 @@ func TestListThenWatch(t *testing.T) {
 	})
 }
 
+// Who wants to see pods and nodes as they are sees each before its event.
+func TestShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(fake.NewClientset(pod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+		var pods, nodes []string
+		f.Show(func(p *corev1.Pod) { pods = append(pods, p.Name) }, func(n *corev1.Node) { nodes = append(nodes, n.Name) })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { f.Run(ctx); close(done) }()
+		<-f.Synced()
+		cancel()
+		<-done
+		if fmt.Sprint(pods, nodes) != "[a] [n1]" || len(f.Take(nil)) != 2 {
+			t.Errorf("it was shown pods %v, nodes %v", pods, nodes)
+		}
+	})
+}
+
 // Device claims are read where they are served, and elsewhere nobody waits for them.
 func TestDeviceClaimsAreOptional(t *testing.T) {
 	for served, want := range map[bool]string{true: " +*model.ResourceClaim", false: ""} {

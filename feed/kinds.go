@@ -57,7 +57,7 @@ func (f *Feed) kinds() []kind {
 	core, apps, in := f.client.CoreV1(), f.client.AppsV1(), f.intake
 	return append([]kind{
 		f.pods(), f.evictions(),
-		read("nodes", &corev1.Node{}, core.Nodes(), in.Node, func(_, name, _ string) any { return &model.Node{Name: name} }),
+		read("nodes", &corev1.Node{}, core.Nodes(), f.compileNode, func(_, name, _ string) any { return &model.Node{Name: name} }),
 		read("namespaces", &corev1.Namespace{}, core.Namespaces(), in.Namespace,
 			func(_, name, _ string) any { return &model.Namespace{Name: name} }),
 		read("services", &corev1.Service{}, core.Services(""), in.Service, group("Service")),
@@ -101,8 +101,8 @@ func (f *Feed) pods() kind {
 	client := f.client.CoreV1().Pods("")
 	compile := func(p *corev1.Pod) *model.Pod {
 		f.note(p)
-		if f.see != nil {
-			f.see(p)
+		if f.pod != nil {
+			f.pod(p)
 		}
 		return f.intake.Pod(p)
 	}
@@ -110,7 +110,7 @@ func (f *Feed) pods() kind {
 		f.forget(uid)
 		return &model.Pod{Namespace: ns, Name: name, UID: uid}
 	})
-	if f.see != nil {
+	if f.pod != nil {
 		return k
 	}
 	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -122,6 +122,13 @@ func (f *Feed) pods() kind {
 		return client.Watch(ctx, o)
 	}
 	return k
+}
+
+func (f *Feed) compileNode(n *corev1.Node) *model.Node {
+	if f.node != nil {
+		f.node(n)
+	}
+	return f.intake.Node(n)
 }
 
 // evictions are the pods that failed, of which only those matter that their node threw out.
