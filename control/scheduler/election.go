@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
@@ -19,13 +18,9 @@ func (s *shell) elect(ctx context.Context, wg *sync.WaitGroup) error {
 		close(s.leading)
 		return nil
 	}
-	identity := e.Identity
-	if identity == "" {
-		identity = instance() + "_" + rand.String(8)
-	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name}, Client: s.leases.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: identity}},
+			LockConfig: resourcelock.ResourceLockConfig{Identity: s.identity}},
 		LeaseDuration: e.LeaseDuration, RenewDeadline: e.RenewDeadline, RetryPeriod: e.RetryPeriod,
 		Name: e.Name, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -35,7 +30,7 @@ func (s *shell) elect(ctx context.Context, wg *sync.WaitGroup) error {
 				s.stopSending()
 			},
 			OnNewLeader: func(leader string) {
-				s.log.Info("leader elected", "leader", leader, "me", leader == identity)
+				s.log.Info("leader elected", "leader", leader, "me", leader == s.identity)
 			},
 		},
 	})

@@ -22,6 +22,7 @@ func (s *shell) readHolds() error {
 		if kind != v1alpha1.Holds {
 			return
 		}
+		s.holds.Store(served)
 		if served {
 			gauge.Set(1)
 			return

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -40,6 +42,9 @@ type shell struct {
 	questions chan func(*scheduling.Machine)
 	waiting   snapshot[queued]
 	rejected  snapshot[rejections]
+
+	identity string      // in leases
+	holds    atomic.Bool // Holds are served, and may be read
 
 	leading chan struct{} // closed when this copy leads
 	lost    chan struct{} // closed when it leads no more
@@ -100,7 +105,10 @@ func wire(c *rest.Config) *rest.Config {
 
 func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interface) (*shell, error) {
 	s := &shell{o: o, log: o.Log, machine: m, client: client, leases: leases, feed: feed.New(client), metrics: newMetrics(o.profiles()),
-		trail: newTrail(), questions: make(chan func(*scheduling.Machine)), leading: make(chan struct{}), lost: make(chan struct{})}
+		trail: newTrail(), questions: make(chan func(*scheduling.Machine)), identity: instance() + "_" + rand.String(8), leading: make(chan struct{}), lost: make(chan struct{})}
+	if o.Election != nil && o.Election.Identity != "" {
+		s.identity = o.Election.Identity
+	}
 	s.metrics.registry.MustRegister(&rejectedCollector{s})
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -162,6 +170,7 @@ func (s *shell) run(ctx context.Context) error {
 		s.log.Warn("configuration: " + w)
 	}
 	wg.Go(func() { s.follow(feedCtx) })
+	wg.Go(func() { s.honour(feedCtx) })
 	sending := make(chan struct{})
 	go func() {
 		var workers sync.WaitGroup
