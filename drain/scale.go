@@ -204,9 +204,12 @@ func (d *Drain) surged(ctx context.Context) (out []*scalable, err error) {
 	return out, nil
 }
 
+// leaveWithin is how long that may take.
+const leaveWithin = 30 * time.Second
+
 // leave takes back at the end what is still on top; the context may have ended.
 func (d *Drain) leave(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), evictTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	defer cancel()
 	var errs []error
 	for _, p := range d.machine.surgedPods() {

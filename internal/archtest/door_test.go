@@ -18,7 +18,7 @@ var doors = []struct {
 		"actuate": "the door", "control/workload": "scaling down is no displacement",
 		"agent": "what has stopped on its node", "control/podgc": "what has ended anyway"}},
 	{"deletes pods", []string{"Pods", "DeleteCollection"}, nil},
-	{"posts evictions", []string{"Evictions", "Evict"}, map[string]string{"drain": "the API server is the door then"}},
+	{"posts evictions", []string{"Evictions", "Evict"}, map[string]string{"actuate": "the API server is the door then"}},
 	{"posts evictions", []string{"Pods", "EvictV1"}, nil},
 	{"writes the status of disruption budgets", []string{"PodDisruptionBudgets", "UpdateStatus"}, map[string]string{
 		"actuate": "the door", "control/disruption": "it works the status out"}},
