@@ -79,6 +79,21 @@ const (
 	UnknownPhase
 )
 
+// String is the phase's name in the API.
+func (p Phase) String() string {
+	switch p {
+	case Pending:
+		return "Pending"
+	case Running:
+		return "Running"
+	case Succeeded:
+		return "Succeeded"
+	case Failed:
+		return "Failed"
+	}
+	return "Unknown"
+}
+
 // Owner is a controlling owner reference.
 type Owner struct {
 	APIVersion, Kind, Name, UID string

@@ -1,11 +1,16 @@
 package rebalance
 
-import "github.com/berthproject/berth/engine/budget"
+import (
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+)
 
 // lazy is what only some policies ask for: made when the first asks.
 type lazy struct {
 	replicas map[string]int // pods by uid of each of their owners
 	covered  map[*Pod]bool  // by a disruption budget
+	// best are the largest weights of preferred node affinity that any node of the round has.
+	best map[*model.PodSpec]int64
 }
 
 // left forgets a pod that nothing is known to replace; by is 1, or -1 if it did not leave after all.

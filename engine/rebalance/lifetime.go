@@ -1,0 +1,126 @@
+package rebalance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// PodLifeTime removes pods that are too old, or in a state that they do not come out of: those that meet every
+// criterion that is given.
+type PodLifeTime struct {
+	Namespaces    Namespaces
+	LabelSelector *model.Selector // nil: all
+	// MaxAge since creation; older pods go. Nil: whatever their age.
+	MaxAge *time.Duration
+	// States: the phase, the status' reason, or why a container waits or has ended; empty: any.
+	States []string
+	// Conditions of which the pod has one; empty: any.
+	Conditions []ConditionFilter
+	// ExitCodes with one of which a container has ended; empty: any.
+	ExitCodes []int32
+	// OwnerKinds of which the pod has one, and has none; empty: any, and none.
+	OwnerKinds, ExcludeOwnerKinds []string
+	// Init and Ephemeral: the states of such containers count, too.
+	Init, Ephemeral bool
+}
+
+// ConditionFilter describes conditions of pods; what is empty is not asked.
+type ConditionFilter struct {
+	Type, Status, Reason string
+	MinAge               time.Duration // since the last transition
+}
+
+// Name is the plugin's in policies.
+func (*PodLifeTime) Name() string { return "PodLifeTime" }
+
+// Run implements Strategy. The oldest pods go first, whichever node they are on.
+func (s *PodLifeTime) Run(r *Round) {
+	type old struct {
+		*Pod
+		node *Node
+	}
+	var list []old
+	for _, n := range r.nodes {
+		for _, p := range r.AllPodsOn(n) {
+			if s.wants(p, r.Snapshot.Now) && r.Evictable(p) && r.Fits(p) {
+				list = append(list, old{p, n})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b old) int { return a.Created.Compare(b.Created) })
+	for _, o := range list {
+		if r.Evict(s.candidate(o.Pod, o.node, r.Snapshot.Now)) == TotalLimit {
+			return
+		}
+	}
+}
+
+func (s *PodLifeTime) candidate(p *Pod, n *Node, now time.Time) *Candidate {
+	c := because(p, n, "")
+	c.Reason = func() string {
+		text := fmt.Sprintf("it is %s old", now.Sub(p.Created).Round(time.Second))
+		if s.MaxAge != nil {
+			text += fmt.Sprintf("; %s are allowed", *s.MaxAge)
+		}
+		if len(s.States)+len(s.Conditions)+len(s.ExitCodes) > 0 {
+			text += strings.TrimSpace(fmt.Sprintf("; phase %s %s", p.Phase, p.Facts.PhaseReason))
+		}
+		return text
+	}
+	return c
+}
+
+// wants says whether a pod meets all criteria.
+func (s *PodLifeTime) wants(p *Pod, now time.Time) bool {
+	return within(p, &s.Namespaces, s.LabelSelector) &&
+		(s.MaxAge == nil || now.Sub(p.Created) > *s.MaxAge) &&
+		(len(s.OwnerKinds) == 0 || p.OwnedBy(s.OwnerKinds)) && !p.OwnedBy(s.ExcludeOwnerKinds) &&
+		(len(s.States) == 0 || s.inState(p)) &&
+		(len(s.ExitCodes) == 0 || s.anyContainer(p, s.ended)) &&
+		(len(s.Conditions) == 0 || s.inCondition(p, now))
+}
+
+// anyContainer says whether a container that counts is as asked.
+func (s *PodLifeTime) anyContainer(p *Pod, is func(Container) bool) bool {
+	return slices.ContainsFunc(p.Facts.Containers, is) ||
+		s.Init && slices.ContainsFunc(p.Facts.Init, is) ||
+		s.Ephemeral && slices.ContainsFunc(p.Facts.Ephemeral, is)
+}
+
+func (s *PodLifeTime) inState(p *Pod) bool {
+	return slices.Contains(s.States, p.Phase.String()) || slices.Contains(s.States, p.Facts.PhaseReason) ||
+		s.anyContainer(p, func(c Container) bool { return slices.ContainsFunc(c.reasons(), s.names) })
+}
+
+func (s *PodLifeTime) names(reason string) bool { return slices.Contains(s.States, reason) }
+
+func (s *PodLifeTime) ended(c Container) bool {
+	return c.Ended != nil && slices.Contains(s.ExitCodes, c.Ended.Code)
+}
+
+func (s *PodLifeTime) inCondition(p *Pod, now time.Time) bool {
+	return slices.ContainsFunc(p.Facts.Conditions, func(c Condition) bool {
+		return slices.ContainsFunc(s.Conditions, func(f ConditionFilter) bool { return f.matches(c, now) })
+	})
+}
+
+// matches says whether a condition is as described. One that does not say when it changed is not old enough.
+func (f *ConditionFilter) matches(c Condition, now time.Time) bool {
+	return (f.Type == "" || f.Type == c.Type) && (f.Status == "" || f.Status == c.Status) && (f.Reason == "" || f.Reason == c.Reason) &&
+		(f.MinAge == 0 || !c.Changed.IsZero() && now.Sub(c.Changed) >= f.MinAge)
+}
+
+// reasons are why a container waits or has ended.
+func (c *Container) reasons() (out []string) {
+	if c.Waiting != "" {
+		out = append(out, c.Waiting)
+	}
+	if c.Ended != nil {
+		out = append(out, c.Ended.Reason)
+	}
+	return out
+}

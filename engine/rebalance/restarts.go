@@ -1,0 +1,51 @@
+package rebalance
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// RemovePodsHavingTooManyRestarts removes pods whose containers have been restarted too often on their node.
+type RemovePodsHavingTooManyRestarts struct {
+	Namespaces    Namespaces
+	LabelSelector *model.Selector // nil: all
+	// Threshold is how many restarts of all containers together are too many.
+	Threshold int32
+	// Init: restarts of init containers count.
+	Init bool
+	// States limits the pods to those whose phase, or the reason why a container waits, is in the list; empty: all.
+	States []string
+}
+
+// Name is the plugin's in policies.
+func (*RemovePodsHavingTooManyRestarts) Name() string { return "RemovePodsHavingTooManyRestarts" }
+
+// Run implements Strategy.
+func (s *RemovePodsHavingTooManyRestarts) Run(r *Round) {
+	r.sweep(func(p *Pod, _ *Node) bool {
+		return within(p, &s.Namespaces, s.LabelSelector) && s.restarts(p) >= s.Threshold && s.inState(p)
+	}, func(p *Pod, n *Node) *Candidate {
+		return because(p, n, "its containers were restarted %d times; %d are too many", s.restarts(p), s.Threshold)
+	})
+}
+
+func (s *RemovePodsHavingTooManyRestarts) restarts(p *Pod) (sum int32) {
+	for i := range p.Facts.Containers {
+		sum += p.Facts.Containers[i].Restarts
+	}
+	if s.Init {
+		for i := range p.Facts.Init {
+			sum += p.Facts.Init[i].Restarts
+		}
+	}
+	return sum
+}
+
+func (s *RemovePodsHavingTooManyRestarts) inState(p *Pod) bool {
+	if len(s.States) == 0 || slices.Contains(s.States, p.Phase.String()) {
+		return true
+	}
+	waits := func(c Container) bool { return c.Waiting != "" && slices.Contains(s.States, c.Waiting) }
+	return slices.ContainsFunc(p.Facts.Containers, waits) || s.Init && slices.ContainsFunc(p.Facts.Init, waits)
+}
