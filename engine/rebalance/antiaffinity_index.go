@@ -38,7 +38,7 @@ func newConflicts(r *Round, s *RemovePodsViolatingInterPodAntiAffinity) *conflic
 	return c
 }
 
-// label files the pods of a namespace by label.
+// byLabel are the pods of a namespace with a label.
 func (c *conflicts) byLabel(namespace, key, value string) []*Pod {
 	done := pair{namespace: namespace, key: key}
 	if _, filed := c.labelled[done]; !filed {
