@@ -180,6 +180,5 @@ func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Conf
 	o.Started = func(words string) {
 		fmt.Fprintf(out, "agent of node %s at %s: %s; Ctrl-C stops, pods run on\n", f.name, config.Host, words)
 	}
-	go real.GiveBackMapped(ctx)
 	return real.Run(ctx, o)
 }
