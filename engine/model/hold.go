@@ -24,8 +24,8 @@ type Hold struct {
 	Cause           string // why: pressure, admission, rebalance, ...
 	Count           int32  // how many pods of the owner went for this cause; 1 at least
 	Created, Until  time.Time
-	// Victim is the uid of the pod that left or is to leave.
-	Victim string
+	// Victim is the uid of the pod that left or is to leave, VictimName its name.
+	Victim, VictimName string
 	// Phantom is, for Reserve, the pod that keeps the room: it has what the victim
 	// asked for, its labels, priority and owner, and is nominated to Node.
 	Phantom         *Pod

@@ -23,7 +23,7 @@ func (in *Intake) Hold(h *v1alpha1.Hold) *model.Hold {
 	if v == nil {
 		return out
 	}
-	out.Victim = string(v.UID)
+	out.Victim, out.VictimName = string(v.UID), v.Name
 	if out.Type != model.Reserve {
 		return out
 	}

@@ -1,6 +1,7 @@
 package carry
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
@@ -99,6 +100,8 @@ type Machine struct {
 	moves []*Move // of the plan, in its order, behind those of earlier plans that are under way
 	next  uint64  // the last ID
 	asked map[uint64]func(now time.Time, a Answer)
+	// released are the Holds whose deletion was asked for, by key, and until when that is not asked for again.
+	released map[string]time.Time
 }
 
 // New is a machine without a plan.
@@ -112,7 +115,7 @@ func New(o Options) *Machine {
 	if o.Memory == nil {
 		o.Memory = plan.NewMemory()
 	}
-	return &Machine{o: o, asked: map[uint64]func(time.Time, Answer){}}
+	return &Machine{o: o, asked: map[uint64]func(time.Time, Answer){}, released: map[string]time.Time{}}
 }
 
 // Moves are the moves of the last plan that was taken, and before them those that were under way then. All are
@@ -122,12 +125,7 @@ func (m *Machine) Moves() []*Move { return m.moves }
 // Busy says that a move is under way: plan anew only when none is, as a plan does not book them.
 // Moves that only wait do not count; a new plan replaces them.
 func (m *Machine) Busy() bool {
-	for _, x := range m.moves {
-		if x.Stage > Waiting && x.Stage < Over {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.moves, (*Move).underWay)
 }
 
 // Answer takes in what became of an action.

@@ -1,6 +1,7 @@
 package carry
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
@@ -32,7 +33,7 @@ type Outcome uint8
 // The outcomes.
 const (
 	None       Outcome = iota // it is not over
-	Moved                     // the replacement is on the planned node, and Ready
+	Moved                     // the replacement is on the planned node, or one as good where none was held, and Ready
 	Elsewhere                 // it is on another node, not that which it left
 	Returned                  // it is back on the node that it left
 	Unready                   // it has a node, and is not Ready in time
@@ -40,7 +41,6 @@ const (
 	Unreplaced                // nobody came for it
 	CleanedUp                 // a finished pod was removed
 	GivenUp                   // it was not evicted; Why says why
-	numOutcomes
 )
 
 // String is the outcome in a word.
@@ -54,10 +54,50 @@ type Move struct {
 	Stage   Stage
 	Since   time.Time // when the stage began
 	Outcome Outcome
-	// Why is what it waits for, or why it was given up.
+	// Why is what it waits for, or why it came to another end than it should.
 	Why string
 	// Replacement is the pod that came for it; nil: none, or not yet.
 	Replacement *model.Pod
-	// Evicted is when the eviction was granted; zero: it was not.
+	// Evicted is when the eviction was granted, or the pod was seen to leave by itself with its place held; zero:
+	// neither.
 	Evicted time.Time
+
+	notBefore time.Time       // it is not looked at again before
+	denied    time.Time       // since when a budget does not allow it
+	hold      *model.Hold     // of its place; nil: none is to be there
+	reserved  bool            // that was made
+	asking    bool            // its eviction is being asked for
+	refused   string          // what the API server said to the last one
+	before    map[string]bool // pods of its owner when it was evicted, by uid
+	gone      time.Time       // when it was seen to be gone
+	landed    Outcome         // what the replacement's node means
+	told      bool            // what had to be remembered of that is
+}
+
+// underWay says that something was begun and is not over.
+func (x *Move) underWay() bool { return x.Stage > Waiting && x.Stage < Over }
+
+func (x *Move) enter(s Stage, now time.Time) { x.Stage, x.Since = s, now }
+
+func (x *Move) end(now time.Time, o Outcome, why string) {
+	x.enter(Over, now)
+	x.Outcome, x.Why, x.hold = o, why, nil
+}
+
+func (x *Move) giveUp(now time.Time, why string) { x.end(now, GivenUp, why) }
+
+// withdraw has a move that was begun, and whose pod is still there, wait again.
+func (x *Move) withdraw(now time.Time, why string, d time.Duration) {
+	x.enter(Waiting, now)
+	x.Why, x.notBefore = why, now.Add(d)
+	x.hold, x.reserved, x.refused, x.before, x.Evicted = nil, false, "", nil, time.Time{}
+}
+
+// stops says why no more pods of its workload are moved by this plan; empty: they may be.
+func (x *Move) stops() string {
+	switch x.Outcome {
+	case Returned, Unready, Unplaced, Unreplaced:
+		return fmt.Sprintf("another pod of its workload, %s, was moved in vain: %s", x.Pod.Key(), x.Why)
+	}
+	return ""
 }

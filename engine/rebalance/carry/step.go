@@ -1,6 +1,7 @@
 package carry
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/rebalance/plan"
@@ -8,20 +9,100 @@ import (
 
 // Take takes a plan in place of what has not begun yet of the last one.
 func (m *Machine) Take(now time.Time, p *plan.Plan) {
-	kept := m.moves[:0:0]
-	for _, x := range m.moves {
-		if x.Stage > Waiting && x.Stage < Over {
-			kept = append(kept, x)
-		}
-	}
+	kept := slices.DeleteFunc(slices.Clone(m.moves), func(x *Move) bool { return !x.underWay() })
 	for _, x := range p.Moves {
 		kept = append(kept, &Move{Move: x, Since: now})
 	}
 	m.moves = kept
+	m.o.Memory.Sweep(now)
 }
 
 // Step says what to do now, and when to call again at the latest (zero: only a change brings something to do).
 // Step must be called again after changes of the view, and after Answer.
-func (m *Machine) Step(now time.Time, v *View) (out []Action, wake time.Time) {
-	return nil, time.Time{}
+func (m *Machine) Step(now time.Time, v *View) ([]Action, time.Time) {
+	t := &turn{m: m, now: now, v: v}
+	for _, x := range m.moves {
+		if x.Stage == Holding {
+			t.holding(x)
+		}
+	}
+	for _, x := range m.moves {
+		switch x.Stage {
+		case Evicting:
+			t.evicting(x)
+		case Leaving, Replaced, Placed:
+			t.leaving(x)
+		}
+	}
+	t.sweep()
+	t.survey()
+	for _, x := range m.moves {
+		if x.Stage == Waiting {
+			t.begin(x)
+		}
+	}
+	return t.out, t.wake
+}
+
+// turn is one Step.
+type turn struct {
+	m    *Machine
+	now  time.Time
+	v    *View
+	out  []Action
+	wake time.Time
+
+	busy    map[string]*Move  // moves under way, by owner
+	stopped map[string]string // why no more pods of an owner are moved by this plan
+	under   int               // moves under way whose replacement has no node yet
+	tried   int               // how many places were looked at
+	budgets *books
+	places  *places
+}
+
+// survey says what is under way.
+func (t *turn) survey() {
+	t.busy, t.stopped = map[string]*Move{}, map[string]string{}
+	for _, x := range t.m.moves {
+		if x.underWay() {
+			t.begun(x)
+		}
+		if why := x.stops(); why != "" && x.Pod.Owner.UID != "" {
+			t.stopped[x.Pod.Owner.UID] = why
+		}
+	}
+}
+
+// begun counts a move that is under way.
+func (t *turn) begun(x *Move) {
+	if x.Cleanup() {
+		return
+	}
+	t.busy[x.Pod.Owner.UID] = x
+	if x.Stage < Placed {
+		t.under++
+	}
+}
+
+// until has Step called again at a time.
+func (t *turn) until(at time.Time) {
+	if at.After(t.now) && (t.wake.IsZero() || at.Before(t.wake)) {
+		t.wake = at
+	}
+}
+
+// due says whether a time has come, and has Step called again when it does.
+func (t *turn) due(at time.Time) bool {
+	if at.After(t.now) {
+		t.until(at)
+		return false
+	}
+	return true
+}
+
+// act does something, and says what its answer is for.
+func (t *turn) act(make func(id uint64) Action, answer func(now time.Time, a Answer)) {
+	t.m.next++
+	t.m.asked[t.m.next] = answer
+	t.out = append(t.out, make(t.m.next))
 }

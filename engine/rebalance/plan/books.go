@@ -83,6 +83,12 @@ func (b *books) pay(now time.Time, m *Move) {
 	b.budgets[m.Pod.Namespace] = all
 }
 
+// Entered says whether a budget has granted not long ago that this very pod goes.
+func Entered(b *model.Budget, p *model.Pod, now time.Time) bool {
+	i, ok := slices.BinarySearch(b.Disrupted, p.Name)
+	return ok && i < len(b.DisruptedAt) && !b.DisruptedAt[i].Before(p.Created) && b.DisruptedAt[i].Add(budget.EntryAge).After(now)
+}
+
 // Debited is a budget after a pod was granted to go.
 func Debited(b *model.Budget, p *model.Pod, now time.Time) *model.Budget {
 	c := *b

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/berthproject/berth/engine/decision"
@@ -56,7 +55,7 @@ func KeyOf(m *Move) Key { return Key{Owner: m.Pod.Owner.UID, From: m.From, Strat
 
 // place asks placement where the replacement goes, the pod being off its node on the fork; it fills in the move.
 func (p *Planner) place(m *Move, c *rebalance.Candidate) (Why, string) {
-	in := standIn(m.Pod, "")
+	in := StandIn(m.Pod, "")
 	s := &p.summary
 	p.engine(m.Pod).Decide(in, s)
 	switch {
@@ -70,7 +69,7 @@ func (p *Planner) place(m *Move, c *rebalance.Candidate) (Why, string) {
 	m.To = s.Choice
 	where := []string{m.To}
 	if p.o.Mode == Unheld {
-		if m.Top = p.top(m, in); slices.Contains(m.Top, m.From) {
+		if m.Top, _ = Top(p.fork, p.o.Profiles[m.Pod.Spec.SchedulerName], p.o.Seed, m.Pod); slices.Contains(m.Top, m.From) {
 			return StraightBack, fmt.Sprintf("the scheduler might put its replacement back on %s, which is as good as %s, and the place cannot be held", m.From, m.To)
 		}
 		where = m.Top
@@ -97,20 +96,6 @@ func (p *Planner) gain(m *Move, c *rebalance.Candidate, where []string) (Why, st
 		}
 	}
 	return 0, ""
-}
-
-// top are the nodes that the scheduler may choose: those of the highest total, when the pod is gone, and while
-// it is still there on its way out.
-func (p *Planner) top(m *Move, in *model.Pod) []string {
-	profile := p.o.Profiles[m.Pod.Spec.SchedulerName]
-	gone := placement.Evaluate(p.fork, profile, p.o.Seed, in).Top
-	leaving := *m.Pod
-	leaving.Deleting = true
-	p.fork.UpsertPod(&leaving)
-	out := slices.Concat(gone, placement.Evaluate(p.fork, profile, p.o.Seed, in).Top)
-	p.fork.RemovePod(leaving.UID)
-	slices.SortFunc(out, strings.Compare)
-	return slices.Compact(out)
 }
 
 // engine is that of a pod's scheduler on the fork.

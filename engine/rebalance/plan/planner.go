@@ -7,7 +7,6 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/rebalance"
 )
@@ -71,6 +70,9 @@ func (p *Planner) Plan() *Plan {
 	return &out
 }
 
+// Places is rebalance.Mover's: it finds the places itself.
+func (p *Planner) Places() bool { return true }
+
 // Move is rebalance.Mover's.
 func (p *Planner) Move(strategy, profile string, c *rebalance.Candidate) (*rebalance.Node, bool) {
 	m := &Move{Pod: c.Pod.Pod, From: c.Node.Name, Strategy: strategy, Profile: profile}
@@ -94,7 +96,7 @@ func (p *Planner) Move(strategy, profile string, c *rebalance.Candidate) (*rebal
 		p.refuse(m, why, words)
 		return nil, false
 	}
-	p.fork.UpsertPod(standIn(m.Pod, m.To))
+	p.fork.UpsertPod(StandIn(m.Pod, m.To))
 	p.accept(m, c)
 	return p.nodes[m.To], true
 }
@@ -121,7 +123,7 @@ func (p *Planner) Save() (restore func(), ok bool) {
 		undone := slices.Clone(p.plan.Moves[moves:])
 		for _, m := range slices.Backward(undone) {
 			if !m.Cleanup() {
-				p.fork.RemovePod(standInUID(m.Pod))
+				p.fork.RemovePod(StandInUID(m.Pod))
 				p.fork.UpsertPod(m.Pod)
 			}
 			delete(p.moved, m.Pod.UID)
@@ -140,11 +142,3 @@ func (p *Planner) refuse(m *Move, why Why, words string) {
 		p.plan.Refused = append(p.plan.Refused, Refusal{Pod: m.Pod.Key(), Node: m.From, Strategy: m.Strategy, Profile: m.Profile, Why: why, Words: words})
 	}
 }
-
-// standIn is the pod that will replace another, on a node; none: waiting.
-func standIn(p *model.Pod, node string) *model.Pod {
-	return &model.Pod{Namespace: p.Namespace, Name: p.Name, UID: standInUID(p), Labels: p.Labels, Spec: p.Spec, Owner: p.Owner,
-		LocalData: p.LocalData, NodeName: node, Phase: model.Pending}
-}
-
-func standInUID(p *model.Pod) string { return "planned/" + p.UID }

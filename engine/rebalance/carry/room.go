@@ -1,0 +1,85 @@
+package carry
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance/plan"
+)
+
+// places are two copies of the cluster with the moves that are under way: on now their pods are still
+// there beside what replaces them, as at the worst; on then they are gone.
+type places struct {
+	m         *Machine
+	now, then *cluster.State
+}
+
+// room makes the copies, once a turn.
+func (t *turn) room() *places {
+	if t.places != nil {
+		return t.places
+	}
+	t.places = &places{m: t.m, now: t.v.State.Fork(), then: t.v.State.Fork()}
+	for _, s := range []*cluster.State{t.places.now, t.places.then} {
+		for _, h := range s.Holds() {
+			if t.m.o.Mode == plan.Unheld || !h.Until.After(t.now) || t.m.holder(h) != nil {
+				s.RemoveHold(h.Namespace, h.Name)
+			}
+		}
+	}
+	for _, x := range t.m.moves {
+		if x.underWay() && x.Stage < Placed && !x.Cleanup() {
+			t.places.book(x)
+		}
+	}
+	return t.places
+}
+
+// book has a move take its place.
+func (p *places) book(x *Move) {
+	p.then.RemovePod(x.Pod.UID)
+	for _, s := range []*cluster.State{p.now, p.then} {
+		s.UpsertPod(plan.StandIn(x.Pod, x.To))
+	}
+}
+
+// judge looks at a move's place as the cluster is now, and says why it does not do; final if it will not do after
+// earlier moves of the plan either.
+func (p *places) judge(now time.Time, x *Move) (why string, final bool) {
+	profile := p.m.o.Profiles[x.Pod.Spec.SchedulerName]
+	if profile == nil {
+		return fmt.Sprintf("how its scheduler %q places pods is not known", x.Pod.Spec.SchedulerName), true
+	}
+	if until, why, known := p.m.o.Memory.Knows(now, plan.KeyOf(x.Move)); known {
+		return fmt.Sprintf("%s; not tried again until %s", why, until.UTC().Format(time.RFC3339)), true
+	}
+	pod := p.now.Pod(x.Pod.UID)
+	if pod == nil {
+		return "it is gone", true
+	}
+	for _, s := range []*cluster.State{p.now, p.then} {
+		s.RemovePod(pod.UID)
+		defer s.UpsertPod(pod)
+	}
+	in := plan.StandIn(x.Pod, "")
+	in.Nominated = x.To
+	if rec := placement.Evaluate(p.now, profile, p.m.o.Seed, in); !rec.NominatedFirst || rec.Choice != x.To {
+		return "node " + x.To + " has no room for it now", false
+	}
+	in.Nominated = ""
+	if p.m.o.Mode == plan.Held {
+		if rec := placement.Evaluate(p.then, profile, p.m.o.Seed, in); rec.Outcome != decision.Scheduled || rec.Choice == x.From {
+			return "the scheduler would by now put its replacement back on " + x.From, false
+		}
+		return "", false
+	}
+	top, choice := plan.Top(p.then, profile, p.m.o.Seed, pod)
+	if choice == "" || slices.ContainsFunc(top, func(n string) bool { return !slices.Contains(x.Top, n) }) {
+		return fmt.Sprintf("the scheduler might by now put its replacement on one of %v, and not on %v as was planned", top, x.Top), false
+	}
+	return "", false
+}
