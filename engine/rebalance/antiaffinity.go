@@ -2,16 +2,13 @@ package rebalance
 
 import (
 	"fmt"
-
-	"github.com/berthproject/berth/engine/model"
 )
 
 // RemovePodsViolatingInterPodAntiAffinity removes pods that their own required anti-affinity keeps apart from others
-// that share their node, zone or whatever the term names. Pods outside of Namespaces and LabelSelector
+// that share their node, zone or whatever the term names. Pods outside of the Scope
 // are not seen at all.
 type RemovePodsViolatingInterPodAntiAffinity struct {
-	Namespaces    Namespaces
-	LabelSelector *model.Selector // nil: all
+	Scope
 }
 
 // Name is the plugin's in policies.
@@ -32,7 +29,7 @@ func (s *RemovePodsViolatingInterPodAntiAffinity) Run(r *Round) {
 func (s *RemovePodsViolatingInterPodAntiAffinity) runNode(r *Round, n *Node, index *conflicts) (last Outcome) {
 	var carriers []*Pod
 	for _, p := range r.PodsOn(n) {
-		if len(p.Spec.AntiAffinity) > 0 && within(p, &s.Namespaces, s.LabelSelector) {
+		if len(p.Spec.AntiAffinity) > 0 && s.Scope.Has(p) {
 			carriers = append(carriers, p)
 		}
 	}

@@ -29,7 +29,7 @@ func newConflicts(r *Round, s *RemovePodsViolatingInterPodAntiAffinity) *conflic
 	c := &conflicts{round: r, labelled: map[pair][]*Pod{}, all: map[string][]*Pod{}, terms: map[termKey]map[string][]*Pod{}}
 	for _, n := range r.nodes {
 		for _, p := range r.PodsOn(n) {
-			if !within(p, &s.Namespaces, s.LabelSelector) {
+			if !s.Scope.Has(p) {
 				continue
 			}
 			c.all[p.Namespace] = append(c.all[p.Namespace], p)
@@ -52,8 +52,8 @@ func (c *conflicts) byLabel(namespace, key, value string) []*Pod {
 	return c.labelled[pair{namespace, key, value}]
 }
 
-// domain is what two nodes must share to be one place to a term: the value of its key, or where a node has none, the node.
-func domain(n *Node, key string) string {
+// domainOf is what two nodes must share to be one place to a term: the value of its key, or where a node has none, the node.
+func domainOf(n *Node, key string) string {
 	if v, there := n.Labels.Get(key); there {
 		return "=" + v
 	}
@@ -71,7 +71,7 @@ func (c *conflicts) matched(p *Pod, term int) map[string][]*Pod {
 	for _, namespace := range t.Namespaces {
 		for _, q := range c.candidates(t, namespace) {
 			if n := c.round.NodeOf(q); n != nil && Repels(t, q) {
-				d := domain(n, t.TopologyKey)
+				d := domainOf(n, t.TopologyKey)
 				m[d] = append(m[d], q)
 			}
 		}
@@ -98,10 +98,10 @@ func (c *conflicts) candidates(t *model.PodTerm, namespace string) []*Pod {
 func (c *conflicts) each(p *Pod, n *Node, yield func(*Pod) bool) {
 	for term := range p.Spec.AntiAffinity {
 		key := p.Spec.AntiAffinity[term].TopologyKey
-		here := domain(n, key)
+		here := domainOf(n, key)
 		for _, q := range c.matched(p, term)[here] {
 			at := c.round.NodeOf(q)
-			if q.Name != p.Name && at != nil && domain(at, key) == here && !yield(q) {
+			if q.Name != p.Name && at != nil && domainOf(at, key) == here && !yield(q) {
 				return
 			}
 		}
@@ -128,7 +128,7 @@ func (c *conflicts) move(p *Pod) {
 	}
 	for key, domains := range c.terms {
 		t := &key.spec.AntiAffinity[key.term]
-		if d := domain(to, t.TopologyKey); Repels(t, p) && !slices.Contains(domains[d], p) {
+		if d := domainOf(to, t.TopologyKey); Repels(t, p) && !slices.Contains(domains[d], p) {
 			domains[d] = append(domains[d], p)
 		}
 	}

@@ -10,8 +10,7 @@ import (
 
 // RemoveFailedPods removes pods that have failed.
 type RemoveFailedPods struct {
-	Namespaces    Namespaces
-	LabelSelector *model.Selector // nil: all
+	Scope
 	// ExcludeOwnerKinds: pods with an owner of such a kind stay.
 	ExcludeOwnerKinds []string
 	// MinAge since creation; younger pods stay. Nil: whatever their age.
@@ -40,7 +39,7 @@ func (s *RemoveFailedPods) Run(r *Round) {
 }
 
 func (s *RemoveFailedPods) wants(p *Pod, now time.Time) bool {
-	return within(p, &s.Namespaces, s.LabelSelector) &&
+	return s.Scope.Has(p) &&
 		(s.MinAge == nil || now.Sub(p.Created) >= *s.MinAge) &&
 		!p.OwnedBy(s.ExcludeOwnerKinds) &&
 		(len(s.Reasons) == 0 || slices.Contains(s.Reasons, p.Facts.PhaseReason) || s.anyContainer(p, s.named)) &&

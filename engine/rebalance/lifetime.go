@@ -5,15 +5,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/berthproject/berth/engine/model"
 )
 
 // PodLifeTime removes pods that are too old, or in a state that they do not come out of: those that meet every
 // criterion that is given.
 type PodLifeTime struct {
-	Namespaces    Namespaces
-	LabelSelector *model.Selector // nil: all
+	Scope
 	// MaxAge since creation; older pods go. Nil: whatever their age.
 	MaxAge *time.Duration
 	// States: the phase, the status' reason, or why a container waits or has ended; empty: any.
@@ -76,7 +73,7 @@ func (s *PodLifeTime) candidate(p *Pod, n *Node, now time.Time) *Candidate {
 
 // wants says whether a pod meets all criteria.
 func (s *PodLifeTime) wants(p *Pod, now time.Time) bool {
-	return within(p, &s.Namespaces, s.LabelSelector) &&
+	return s.Scope.Has(p) &&
 		(s.MaxAge == nil || now.Sub(p.Created) > *s.MaxAge) &&
 		(len(s.OwnerKinds) == 0 || p.OwnedBy(s.OwnerKinds)) && !p.OwnedBy(s.ExcludeOwnerKinds) &&
 		(len(s.States) == 0 || s.inState(p)) &&

@@ -9,8 +9,7 @@ import (
 // RemovePodsViolatingNodeAffinity removes pods from nodes that their node affinity does not want, or wants less than
 // another node.
 type RemovePodsViolatingNodeAffinity struct {
-	Namespaces    Namespaces
-	LabelSelector *model.Selector // nil: all
+	Scope
 	// Types are the kinds of affinity that count, in the order in which they are gone through.
 	Types []AffinityType
 }
@@ -31,16 +30,16 @@ func (*RemovePodsViolatingNodeAffinity) Name() string { return "RemovePodsViolat
 func (s *RemovePodsViolatingNodeAffinity) Run(r *Round) {
 	for _, t := range s.Types {
 		if t == RequiredAffinity {
-			r.sweep(func(p *Pod, n *Node) bool { return s.has(p) && r.unwanted(p, n) }, required)
+			r.sweep(func(p *Pod, n *Node) bool { return s.hasLive(p) && r.unwanted(p, n) }, required)
 		} else {
-			r.sweep(func(p *Pod, n *Node) bool { return s.has(p) && r.better(p, n) }, r.preferred)
+			r.sweep(func(p *Pod, n *Node) bool { return s.hasLive(p) && r.better(p, n) }, r.preferred)
 		}
 	}
 }
 
-// has says whether the strategy looks at a pod: it has not finished and is within the limits.
-func (s *RemovePodsViolatingNodeAffinity) has(p *Pod) bool {
-	return !p.Finished() && within(p, &s.Namespaces, s.LabelSelector)
+// hasLive says whether the strategy looks at a pod: it has not finished and is within the limits.
+func (s *RemovePodsViolatingNodeAffinity) hasLive(p *Pod) bool {
+	return !p.Finished() && s.Scope.Has(p)
 }
 
 // unwanted says whether a pod with required affinity does not fit its node, and fits another.

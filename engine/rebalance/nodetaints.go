@@ -10,8 +10,7 @@ import (
 // RemovePodsViolatingNodeTaints removes pods from nodes with taints that they do not tolerate. Taints with the effect
 // NoExecute are others' work.
 type RemovePodsViolatingNodeTaints struct {
-	Namespaces    Namespaces
-	LabelSelector *model.Selector // nil: all
+	Scope
 	// PreferNoSchedule: taints with this effect count as well as NoSchedule.
 	PreferNoSchedule bool
 	// Excluded taints do not count; if Included is not empty, no others count. Both are keys, or key=value. At
@@ -25,7 +24,7 @@ func (*RemovePodsViolatingNodeTaints) Name() string { return "RemovePodsViolatin
 // Run implements Strategy.
 func (s *RemovePodsViolatingNodeTaints) Run(r *Round) {
 	r.sweep(func(p *Pod, n *Node) bool {
-		return within(p, &s.Namespaces, s.LabelSelector) && !Bears(p, n, s.counts)
+		return s.Scope.Has(p) && !Bears(p, n, s.counts)
 	}, func(p *Pod, n *Node) *Candidate {
 		c := because(p, n, "")
 		c.Reason = func() string { return fmt.Sprintf("it does not tolerate %s", written(s.minded(p, n))) }

@@ -2,14 +2,11 @@ package rebalance
 
 import (
 	"slices"
-
-	"github.com/berthproject/berth/engine/model"
 )
 
 // RemovePodsHavingTooManyRestarts removes pods whose containers have been restarted too often on their node.
 type RemovePodsHavingTooManyRestarts struct {
-	Namespaces    Namespaces
-	LabelSelector *model.Selector // nil: all
+	Scope
 	// Threshold is how many restarts of all containers together are too many.
 	Threshold int32
 	// Init: restarts of init containers count.
@@ -24,7 +21,7 @@ func (*RemovePodsHavingTooManyRestarts) Name() string { return "RemovePodsHaving
 // Run implements Strategy.
 func (s *RemovePodsHavingTooManyRestarts) Run(r *Round) {
 	r.sweep(func(p *Pod, _ *Node) bool {
-		return within(p, &s.Namespaces, s.LabelSelector) && s.restarts(p) >= s.Threshold && s.inState(p)
+		return s.Scope.Has(p) && s.restarts(p) >= s.Threshold && s.inState(p)
 	}, func(p *Pod, n *Node) *Candidate {
 		return because(p, n, "its containers were restarted %d times; %d are too many", s.restarts(p), s.Threshold)
 	})

@@ -7,9 +7,15 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// within says whether a pod is of the namespaces and has the labels that a strategy is limited to; no selector: all.
-func within(p *Pod, n *Namespaces, labels *model.Selector) bool {
-	return n.Has(p.Namespace) && (labels == nil || labels.Matches(p.Labels))
+// Scope limits a strategy to pods of namespaces and with labels.
+type Scope struct {
+	Namespaces Namespaces
+	Labels     *model.Selector // nil: all
+}
+
+// Has says whether a pod is within.
+func (s *Scope) Has(p *Pod) bool {
+	return s.Namespaces.Has(p.Namespace) && (s.Labels == nil || s.Labels.Matches(p.Labels))
 }
 
 // OwnedBy says whether a pod has an owner of one of the kinds.
