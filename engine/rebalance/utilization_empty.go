@@ -32,7 +32,7 @@ func (e *emptying) plan(low []*level) {
 func (e *emptying) empty(l *level) bool {
 	var victims []*Pod
 	for _, p := range e.round.PodsOn(l.node) {
-		if !e.stays(p) {
+		if !e.occupies(p) {
 			continue
 		}
 		if !e.round.Evictable(p) || !e.mayGo(p) {
@@ -54,8 +54,8 @@ func (e *emptying) empty(l *level) bool {
 	})
 }
 
-// stays says whether a node is not empty as long as a pod is on it. Pods that belong to the node do not count, nor
+// occupies says whether a node is not empty as long as a pod is on it. Pods that belong to the node do not count, nor
 // those that are on their way out or that the policy spares for asking for nothing.
-func (e *emptying) stays(p *Pod) bool {
+func (e *emptying) occupies(p *Pod) bool {
 	return !p.Deleting && !p.Mirror && !p.Facts.Static && !p.OwnedBy([]string{"DaemonSet"}) && e.removable(p)
 }
