@@ -32,6 +32,9 @@ func newEvictor(r *Round, a *EvictorArgs) (e *evictor, why string) {
 		}
 		e.threshold = v
 	}
+	if e.threshold > systemCritical {
+		return nil, fmt.Sprintf("priorityThreshold: %d is above %d, from which on pods are critical to the system", e.threshold, systemCritical)
+	}
 	for _, n := range r.Snapshot.Nodes {
 		if !n.NotReady && (a.NodeSelector == nil || a.NodeSelector.Matches(n.Labels)) {
 			e.nodes = append(e.nodes, n)
@@ -52,7 +55,7 @@ func (e *evictor) lets(p *Pod) bool {
 		len(f.Owners) == 0 && (e.ProtectFailedBare || !failed(p)),
 		e.ProtectDaemonSets && p.OwnedBy([]string{"DaemonSet"}),
 		e.ProtectLocalStorage && f.LocalStorage,
-		e.ProtectSystemCritical && f.HasPriority && p.Spec.Priority >= min(e.threshold, systemCritical),
+		e.ProtectSystemCritical && f.HasPriority && p.Spec.Priority >= e.threshold,
 		e.ProtectResourceClaims && f.ResourceClaims,
 		e.LabelSelector != nil && !e.LabelSelector.Matches(p.Labels),
 		e.ProtectPVC && e.claims(p),
@@ -65,7 +68,8 @@ func (e *evictor) lets(p *Pod) bool {
 
 func failed(p *Pod) bool { return p.Phase == model.Failed }
 
-// claims says whether a pod has a volume of a protected storage class; a claim that is not there is taken for one.
+// claims says whether a pod has a volume of a protected storage class; a claim that is not there, or names no
+// class, is taken for one.
 func (e *evictor) claims(p *Pod) bool {
 	return slices.ContainsFunc(p.Facts.Claims, func(claim string) bool {
 		if len(e.ProtectedClasses) == 0 {

@@ -6,9 +6,6 @@ import "fmt"
 // balance. With fewer than two nodes nothing is done.
 func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
 	r := New(s, p, m)
-	if len(r.nodes) < 2 {
-		return Result{Idle: fmt.Sprintf("%d nodes are ready and selected; it takes two", len(r.nodes))}
-	}
 	var out Result
 	evictors := make([]*evictor, len(p.Profiles))
 	for i := range p.Profiles {
@@ -17,6 +14,10 @@ func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
 			out.Broken = append(out.Broken, Broken{Profile: p.Profiles[i].Name, Why: why})
 		}
 		evictors[i] = e
+	}
+	if len(r.nodes) < 2 {
+		out.Idle = fmt.Sprintf("nodes that are ready and selected: %d; it takes two", len(r.nodes))
+		return out
 	}
 	run := func(of func(*Profile) []Strategy) {
 		for i := range p.Profiles {

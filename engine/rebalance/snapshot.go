@@ -16,7 +16,7 @@ type Snapshot struct {
 	// Priorities are the values of the PriorityClasses, by name.
 	Priorities map[string]int32
 	// Classes are the storage classes of PersistentVolumeClaims by "namespace/name"; a claim that is not
-	// there is not in it.
+	// there, or does not name a class, is not in it.
 	Classes map[string]string
 	// Usage is what nodes and pods use, where it is measured; nil: requests stand for it.
 	Usage *Usage

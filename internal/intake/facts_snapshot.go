@@ -12,9 +12,6 @@ import (
 	"github.com/berthproject/berth/engine/rebalance"
 )
 
-// storageClassAnnotation is where a claim named its class before it had a field for it.
-const storageClassAnnotation = "volume.beta.kubernetes.io/storage-class"
-
 // DeschedulerSnapshot is a cluster, as a list of objects describes it, as descheduling reads it. Kinds that it does
 // not read are passed over.
 func (in *Intake) DeschedulerSnapshot(objects []runtime.Object, now time.Time) *rebalance.Snapshot {
@@ -34,20 +31,11 @@ func (in *Intake) DeschedulerSnapshot(objects []runtime.Object, now time.Time) *
 		case *schedulingv1.PriorityClass:
 			s.Priorities[o.Name] = o.Value
 		case *corev1.PersistentVolumeClaim:
-			s.Classes[o.Namespace+"/"+o.Name] = claimClass(o)
+			if class := o.Spec.StorageClassName; class != nil {
+				s.Classes[o.Namespace+"/"+o.Name] = *class
+			}
 		}
 	}
 	s.Place(nodes, pods)
 	return s
-}
-
-// claimClass is the storage class that a claim names; empty: none.
-func claimClass(c *corev1.PersistentVolumeClaim) string {
-	if class, there := c.Annotations[storageClassAnnotation]; there {
-		return class
-	}
-	if c.Spec.StorageClassName != nil {
-		return *c.Spec.StorageClassName
-	}
-	return ""
 }
