@@ -43,6 +43,7 @@ type recordView struct {
 	PreFilter      *verdictView `json:"preFilter,omitempty"`
 	PreFilterNodes []string     `json:"preFilterNodes,omitempty"`
 	NominatedFirst bool         `json:"nominatedFirst,omitempty"`
+	HeldFirst      bool         `json:"heldFirst,omitempty"`
 	Nodes          []nodeView   `json:"nodes,omitempty"`
 	Top            []string     `json:"top,omitempty"`
 	Choice         string       `json:"choice,omitempty"`
@@ -82,7 +83,7 @@ func view(rec *decision.Record, node string) *recordView {
 	v := &recordView{
 		Pod: rec.Pod, Node: node, Profile: rec.Profile, Outcome: rec.Outcome.String(), Message: rec.Error,
 		PreEnqueue: verdictOf(rec.PreEnqueue), PreFilter: verdictOf(rec.PreFilter),
-		PreFilterNodes: rec.PreFilterNodes, NominatedFirst: rec.NominatedFirst, Top: rec.Top, Choice: rec.Choice,
+		PreFilterNodes: rec.PreFilterNodes, NominatedFirst: rec.NominatedFirst, HeldFirst: rec.HeldFirst, Top: rec.Top, Choice: rec.Choice,
 	}
 	for i := range rec.Nodes {
 		v.Nodes = append(v.Nodes, nodeOf(&rec.Nodes[i]))

@@ -109,6 +109,8 @@ func headline(rec *decision.Record) string {
 	switch {
 	case rec.NominatedFirst:
 		return "fits its nominated node " + rec.Choice + ", so no other was looked at"
+	case rec.HeldFirst:
+		return "fits " + rec.Choice + ", which is held for it, so no other was looked at"
 	case fit == 0:
 		return fmt.Sprintf("unschedulable: fits 0 of %d nodes", len(rec.Nodes))
 	}

@@ -54,9 +54,15 @@ func (s *State) settle(key string, c *claimant) {
 	s.holds.claimants.put(key, c)
 }
 
-// unused are the phantoms of the reservations that no pod has used up. A pod that is
-// not the victim and not older than the reservation uses up one: on its own node if there
-// is one, else the first by name, since the replacement has found another place.
+// replaces says whether a pod is one that a reservation was made for: not the victim, not older than the
+// reservation, and of a StatefulSet's pods the victim's namesake.
+func replaces(p *model.Pod, h *model.Hold) bool {
+	return p.UID != h.Victim && !p.Created.Before(h.Created) && (h.Owner.Kind != "StatefulSet" || h.VictimName == "" || h.VictimName == p.Name)
+}
+
+// unused are the phantoms of the reservations that no pod has used up. A pod that replaces the
+// victim uses up one: on its own node if there is one, else the first by name, since the replacement has
+// found another place.
 func unused(list []*model.Hold, placed []*model.Pod) []*model.Pod {
 	var open []*model.Hold
 	for _, h := range list {
@@ -69,7 +75,6 @@ func unused(list []*model.Hold, placed []*model.Pod) []*model.Pod {
 	}
 	pods := slices.Clone(placed)
 	slices.SortStableFunc(pods, func(a, b *model.Pod) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) })
-	replaces := func(p *model.Pod, h *model.Hold) bool { return p.UID != h.Victim && !p.Created.Before(h.Created) }
 	var elsewhere []*model.Pod
 	for _, p := range pods {
 		i := slices.IndexFunc(open, func(h *model.Hold) bool { return h.Node == p.NodeName && replaces(p, h) })
@@ -97,6 +102,27 @@ func (s *State) Released() []*model.Pod {
 	out := s.holds.released
 	s.holds.released = nil
 	return out
+}
+
+// AppendReserved appends the known nodes that are held for a pod that has none: it is the first replacement of a pod that
+// left, and has not used up the reservation. In the order of the holds' names.
+func (s *State) AppendReserved(to []NodeID, pod *model.Pod) []NodeID {
+	if s.holds.claimants.len() == 0 || pod.Owner.UID == "" || pod.NodeName != "" {
+		return to
+	}
+	c, known := s.holds.claimants.get(claimantKey(pod.Namespace, pod.Owner.UID))
+	if !known || len(c.live) == 0 {
+		return to
+	}
+	for _, h := range c.holds {
+		if h.Phantom == nil || !slices.Contains(c.live, h.Phantom) || !replaces(pod, h) {
+			continue
+		}
+		if id, known := s.ids.get(h.Node); known {
+			to = append(to, id)
+		}
+	}
+	return to
 }
 
 // Avoids is the hold that keeps a pod off a node; nil when there is none.

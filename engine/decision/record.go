@@ -50,6 +50,8 @@ type Record struct {
 	// NominatedFirst: the nominated node passed and was taken without looking at
 	// others; Nodes holds only that one.
 	NominatedFirst bool
+	// HeldFirst: a node that a Hold reserves for the pod passed and was taken likewise.
+	HeldFirst bool
 
 	Nodes  []NodeRecord // in the order of node names
 	Top    []string     // names of the nodes with the highest total, sorted

@@ -114,13 +114,15 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	}
 	sh := e.shapeOf(pod)
 	stored := hasVolumes(pod.Spec)
+	e.noteFirst(pod)
+	first := pod.Nominated != "" || len(sc.first) > 0
 	ahead := (stored || !sh.lone()) && (e.state.AnyAhead(pod) || e.state.AnyAvoid(pod))
 	switch {
-	case stored && (e.rules.scoresVolumes || ahead || sh.narrowed || pod.Nominated != "" || !e.compileVolumes(pod)):
+	case stored && (e.rules.scoresVolumes || ahead || sh.narrowed || first || !e.compileVolumes(pod)):
 		e.plainly(pod, out)
 	case sh.plain || sh.odd() || ahead:
 		e.plainly(pod, out)
-	case sh.narrowed && pod.Nominated != "":
+	case sh.narrowed && first:
 		e.plainly(pod, out)
 	case sh.narrowed:
 		e.decideNarrow(sh, pod, out)
@@ -129,7 +131,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 		e.noteApart(pod)
 		if stored {
 			e.decideStored(sh, pod, out)
-		} else if !e.decideNominated(sh, pod, out) {
+		} else if !e.decideFirst(sh, out) {
 			e.decideShape(sh, out)
 		}
 	}

@@ -140,7 +140,8 @@ func contradiction(rules []string) *decision.Verdict {
 }
 
 // search judges the nodes and returns those that fit, in the order of names: the
-// pod's nominated node alone if it fits, else all that narrowing left.
+// pod's nominated node alone if it fits, else the first of those held for it that does, else all that
+// narrowing left.
 func (a *attempt) search(rec *decision.Record) []*site {
 	var own decision.Verdict // of the nominated node; it stands even outside of what was narrowed to
 	if st := a.siteNamed(a.pod.Nominated); st != nil {
@@ -155,6 +156,15 @@ func (a *attempt) search(rec *decision.Record) []*site {
 			slices.Sort(rules)
 			rec.NarrowedBy = strings.Join(rules, " ")
 		}
+	}
+	for _, id := range a.state.AppendReserved(nil, a.pod) {
+		st := a.siteNamed(a.state.Node(id).Model.Name)
+		if v := a.judgeNominated(st); v.Code == decision.Fits {
+			rec.HeldFirst = true
+			rec.Nodes = []decision.NodeRecord{{Name: st.node.Name}}
+			return []*site{st}
+		}
+		a.failed = ""
 	}
 	var feasible []*site
 	rec.Nodes = make([]decision.NodeRecord, 0, len(a.sites))

@@ -57,6 +57,69 @@ func TestAReservationKeepsRoomForTheReplacement(t *testing.T) {
 	expect(t, "once it is forgotten", verdicts(decide(t, s, pod("p", asks(2000, 0), ranked(5)))), "a NodeResourcesFit (U): Insufficient cpu")
 }
 
+// replacing makes a hold one of a victim of a name, from a time on.
+func replacing(h *model.Hold, victim string, created int64) *model.Hold {
+	h.Victim, h.VictimName, h.Created = "uid of "+victim, victim, time.Unix(created, 0)
+	return h
+}
+
+func born(at int64) podOption { return func(p *model.Pod) { p.Created = time.Unix(at, 0) } }
+
+func TestTheReplacementTakesTheHeldNode(t *testing.T) {
+	s := world(node("a"), node("b"), node("c"))
+	for _, n := range []string{"a", "c"} { // where the scores say no
+		if err := s.Assume(pod("weight-"+n, asks(2000, 0)), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	victim := pod("victim", asks(1000, 0), ranked(5))
+	s.UpsertHold(replacing(holds(model.Reserve, "web", "a", victim), "victim", 10))
+	choice := func(what, want string, options ...podOption) {
+		t.Helper()
+		expect(t, what, decide(t, s, pod("p", append([]podOption{asks(1000, 0), ranked(5)}, options...)...)).Choice, want)
+	}
+	choice("a stranger", "b", born(10))
+	choice("another owner's", "b", owned("db"), born(10))
+	choice("one that was there before", "b", owned("web"), born(9))
+	choice("the replacement", "a", owned("web"), born(10))
+	choice("one that is too big for the place", "b", owned("web"), born(10), asks(2500, 0))
+	if rec := decide(t, s, pod("p", asks(1000, 0), owned("web"), born(10))); !rec.HeldFirst || len(rec.Nodes) != 1 {
+		t.Errorf("the held node is not taken first: %+v", rec)
+	}
+	if err := s.Assume(pod("big", asks(1500, 0), ranked(6)), "a"); err != nil {
+		t.Fatal(err)
+	}
+	choice("the replacement, outranked", "b", owned("web"), born(10))
+	s.Forget("big")
+	s.UpsertHold(replacing(holds(model.Avoid, "web", "a", nil), "", 0))
+	choice("the replacement, if its owner avoids the node", "b", owned("web"), born(10))
+	s.RemoveHold("default", cluster.HoldName("web", "a", model.Avoid))
+	if err := s.Assume(pod("first", asks(1000, 0), owned("web"), born(10)), "a"); err != nil {
+		t.Fatal(err)
+	}
+	choice("the second one", "b", owned("web"), born(11))
+	s.Forget("first")
+	s.ExpireHolds(time.Unix(1000, 0))
+	choice("after the end", "b", owned("web"), born(10))
+}
+
+func TestAStatefulSetsPlaceIsForTheNamesake(t *testing.T) {
+	s := world(node("a"), node("b"))
+	if err := s.Assume(pod("weight", asks(2000, 0)), "a"); err != nil {
+		t.Fatal(err)
+	}
+	h := replacing(holds(model.Reserve, "web", "a", pod("victim", asks(1000, 0))), "web-1", 10)
+	h.Owner.Kind = "StatefulSet"
+	s.UpsertHold(h)
+	of := func(p *model.Pod) { p.Owner = model.Owner{Kind: "StatefulSet", Name: "web", UID: "web"} }
+	other, namesake := pod("web-2", of, born(11), asks(1000, 0)), pod("web-1", of, born(12), asks(1000, 0))
+	expect(t, "another pod of it", decide(t, s, other).Choice, "b")
+	if err := s.Assume(other, "b"); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "the namesake", decide(t, s, namesake).Choice, "a")
+}
+
 // hold puts a random hold into the arena, or takes one out.
 func (ar *arena) hold() {
 	t := model.HoldType(ar.IntN(2))
@@ -67,6 +130,8 @@ func (ar *arena) hold() {
 	if t == model.Reserve {
 		h.Phantom = &model.Pod{Namespace: ns, Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, Nominated: node, Phantom: true,
 			Spec: ar.specs[ar.IntN(len(ar.specs))]}
+		replacing(h, fmt.Sprint("p", ar.serial+ar.IntN(4)), int64(ar.serial-ar.IntN(4)))
+		h.Owner.Kind = ar.pick("", "", "StatefulSet")
 	}
 	if ar.one(3) {
 		ar.state.RemoveHold(ns, h.Name)
@@ -82,7 +147,7 @@ func (ar *arena) hold() {
 // TestFastEqualsPlainBesideHolds compares the two where nodes are held for and
 // against owners all the time.
 func TestFastEqualsPlainBesideHolds(t *testing.T) {
-	asked, viewed, avoided := 0, 0, 0
+	asked, viewed, avoided, first := 0, 0, 0, 0
 	for seed := range uint64(soakRounds(60)) {
 		ar := newArena(t, seed+1<<34)
 		if seed%2 == 0 { // more for the fast path
@@ -103,9 +168,13 @@ func TestFastEqualsPlainBesideHolds(t *testing.T) {
 			if p.Owner.UID = ar.pick("web", "db", "none"); ar.one(3) {
 				p.Owner = model.Owner{}
 			}
+			p.Created = time.Unix(int64(ar.serial-ar.IntN(2)), 0)
 			rec := Evaluate(ar.state, ar.engine.profile, ar.engine.seed, p)
 			if rec.Rejectors.Has(decision.HoldAvoid) {
 				avoided++
+			}
+			if rec.HeldFirst {
+				first++
 			}
 			if choice := ar.ask(p); choice != "" && ar.one(2) {
 				ar.place(p, choice)
@@ -114,8 +183,8 @@ func TestFastEqualsPlainBesideHolds(t *testing.T) {
 		}
 		asked, viewed = asked+ar.asked, viewed+ar.engine.counters.Viewed
 	}
-	t.Logf("soak: %d decisions beside holds, %d by views, in %d a hold kept the pod off", asked, viewed, avoided)
-	if viewed < asked/8 || avoided < asked/20 {
-		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d avoided", asked, viewed, avoided)
+	t.Logf("soak: %d decisions beside holds, %d by views, in %d a hold kept the pod off, in %d it took a held node", asked, viewed, avoided, first)
+	if viewed < asked/8 || avoided < asked/20 || first < asked/200 {
+		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d avoided, %d held", asked, viewed, avoided, first)
 	}
 }

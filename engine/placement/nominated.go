@@ -164,24 +164,35 @@ func (e *Engine) seatBack(v *view) {
 	}
 }
 
-// decideNominated takes the pod's own nominated node if that fits, without a
-// look at others.
-func (e *Engine) decideNominated(sh *shape, pod *model.Pod, out *decision.Summary) bool {
-	if pod.Nominated == "" {
-		return false
+// noteFirst notes the nodes that are tried before all others: the one that the pod is nominated to, and those
+// that are held for it.
+func (e *Engine) noteFirst(pod *model.Pod) {
+	sc := &e.scratch
+	sc.first = sc.first[:0]
+	if pod.Nominated != "" {
+		if id, known := e.state.NodeID(pod.Nominated); known {
+			sc.first = append(sc.first, id)
+		}
 	}
-	id, known := e.state.NodeID(pod.Nominated)
-	if !known || e.judgeFor(sh, id) != 0 {
-		return false
+	sc.first = e.state.AppendReserved(sc.first, pod)
+}
+
+// decideFirst takes the first of the noted nodes that fits, without a look at others.
+func (e *Engine) decideFirst(sh *shape, out *decision.Summary) bool {
+	for _, id := range e.scratch.first {
+		if e.judgeFor(sh, id) != 0 {
+			continue
+		}
+		b := &e.scratch.one[0]
+		*b = bucket{count: 1, best: id, points: sh.points(e.index, id)}
+		sh.read(id, &b.of)
+		best := e.walk(sh, e.scratch.one[:], nil)
+		if best.feasible == 0 {
+			continue
+		}
+		e.counters.Nominated++
+		out.Outcome, out.Total, out.Feasible, out.Choice = decision.Scheduled, best.total, 1, e.state.Node(id).Model.Name
+		return true
 	}
-	b := &e.scratch.one[0]
-	*b = bucket{count: 1, best: id, points: sh.points(e.index, id)}
-	sh.read(id, &b.of)
-	best := e.walk(sh, e.scratch.one[:], nil)
-	if best.feasible == 0 {
-		return false
-	}
-	e.counters.Nominated++
-	out.Outcome, out.Total, out.Feasible, out.Choice = decision.Scheduled, best.total, 1, pod.Nominated
-	return true
+	return false
 }

@@ -77,6 +77,7 @@ type scratch struct {
 	pod     *model.Pod       // that is decided about
 	avoided []cluster.NodeID // it is held off these
 	apart   []cluster.NodeID // are judged for it alone, the avoided ones among them
+	first   []cluster.NodeID // are tried before all others
 	crowded []cluster.NodeID // marked, in a scan
 	marked  []bool           // by NodeID
 	opened  [][]uint64       // by soft constraint and domain: the clock when it was seen

@@ -37,7 +37,12 @@ type asked struct {
 // survey decides about a pod that extenders have a say in: by the plain path, and then by
 // what they answer.
 func (m *Machine) survey(now time.Time, a queue.Attempt, pod *model.Pod, placer Surveyor) {
-	rec := placer.Survey(pod)
+	m.surveyAs(now, a, pod, pod, placer)
+}
+
+// surveyAs is survey, with another form of the pod for the plain path.
+func (m *Machine) surveyAs(now time.Time, a queue.Attempt, pod, as *model.Pod, placer Surveyor) {
+	rec := placer.Survey(as)
 	if rec.Outcome != decision.Scheduled {
 		m.surveyed(now, a, pod, placer, rec)
 		return
@@ -97,12 +102,18 @@ func (m *Machine) nodesAnswered(now time.Time, q *asked, pod *model.Pod, placer 
 	m.place(now, q.queue, pod, node)
 }
 
-// noneLeft takes in that extenders refused all nodes. If it was the nominated one
-// alone, the others come next.
+// noneLeft takes in that extenders refused all nodes. If it was the nominated one, or one that is held for
+// the pod, alone, the others come next.
 func (m *Machine) noneLeft(now time.Time, q *asked, pod *model.Pod, placer Surveyor, failed []Failure) {
 	if q.rec.NominatedFirst && pod.Nominated != "" {
 		m.unnominate(now, pod)
 		m.survey(now, q.queue, m.state.Pod(pod.UID), placer)
+		return
+	}
+	if q.rec.HeldFirst {
+		older := *pod // than any Hold: nobody's replacement
+		older.Created = time.Time{}
+		m.surveyAs(now, q.queue, pod, &older, placer)
 		return
 	}
 	rec := *q.rec

@@ -67,6 +67,15 @@ func TestExtendersRefusalIsReportedAndUndoneByAnything(t *testing.T) {
 	s.step("ask:a:n1,n2", Upsert{&model.Namespace{Name: "other"}})
 }
 
+func TestExtendersMayRefuseTheHeldNode(t *testing.T) {
+	s := newAskTale(t, false)
+	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
+	h.Created, h.Phantom = t0, &model.Pod{Namespace: "x", Name: h.Name, UID: "hold", Owner: h.Owner, Nominated: "n1", Phantom: true, Spec: &model.PodSpec{}}
+	s.step("ask:web:n1", Upsert{h}, Upsert{ofOwner("web", "web", 100)})
+	s.step("ask:web:n1,n2", s.answers(Outcome{Answer: &Answer{Failed: []Failure{{Node: "n1", Reason: "cold"}}}}))
+	s.step("bind:web:n2", s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n2", 0}}, Failed: []Failure{{Node: "n1", Reason: "cold"}}}}))
+}
+
 func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
 	for name, end := range map[string]func(*tale) []Event{
 		"refused":   func(s *tale) []Event { return []Event{s.answers(Outcome{Result: Refused, Why: "500"})} },
