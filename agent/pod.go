@@ -34,6 +34,7 @@ type pod struct {
 	dirty     bool                 // status is to be written
 	writing   bool                 // a write is under way
 	retryAt   time.Time
+	failed    int       // writes of its status, one after the other, that were refused
 	wakes     time.Time // for when it has a timer, to be stepped
 }
 

@@ -13,8 +13,12 @@ import (
 )
 
 // retryDelay is how long a failed write waits; a conflict needs the watch to
-// catch up, an error the server to recover.
-const retryDelay = 500 * time.Millisecond
+// catch up, an error the server to recover. It doubles with each error that follows on
+// another up to retryMost, as what the server refuses once it mostly refuses again.
+const (
+	retryDelay = 500 * time.Millisecond
+	retryMost  = 30 * time.Second
+)
 
 // write is a pod's status to be written, and then its object to be removed.
 type write struct {
@@ -76,6 +80,7 @@ func (a *Agent) wrote(w written) {
 	a.opts.Metrics.writes.WithLabelValues(strconv.FormatBool(w.err == nil)).Inc()
 	switch {
 	case w.err == nil:
+		p.failed = 0
 		if w.object != nil && newer(w.object, p.object) {
 			p.object = w.object
 		}
@@ -86,7 +91,12 @@ func (a *Agent) wrote(w written) {
 		if !apierrors.IsConflict(w.err) {
 			a.opts.Log.Error(w.err, "Writing a pod's status failed; trying again", "pod", p.object.Namespace+"/"+p.object.Name)
 		}
-		p.dirty, p.retryAt = true, time.Now().Add(retryDelay)
+		delay := retryDelay
+		if !apierrors.IsConflict(w.err) {
+			delay = min(retryDelay<<min(p.failed, 10), retryMost)
+			p.failed++
+		}
+		p.dirty, p.retryAt = true, time.Now().Add(delay)
 		a.timers.add(p.retryAt, w.uid)
 		return
 	}

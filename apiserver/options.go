@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -83,6 +84,11 @@ func (o Options) validate() error {
 	}
 	if o.MaxRequestsInFlight <= 0 || o.MaxMutatingRequestsInFlight <= 0 {
 		return fmt.Errorf("max requests in flight are %d and %d (mutating): want more than 0", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)
+	}
+	for _, server := range o.EtcdServers {
+		if u, err := url.Parse(server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Errorf("--etcd-servers %q: want URLs, e.g. https://10.0.0.1:2379", server)
+		}
 	}
 	if len(o.EtcdServers) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "" || o.EtcdKeyFile != "") {
 		return fmt.Errorf("TLS files for etcd are given without --etcd-servers")

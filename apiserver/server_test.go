@@ -118,6 +118,7 @@ func TestBadOptions(t *testing.T) {
 		"--service-cluster-ip-range":  func(o *apiserver.Options) { o.ServiceClusterIPRange = "10.96" },
 		"--disable-admission-plugins": func(o *apiserver.Options) { o.DisableAdmissionPlugins = []string{"Frob"} },
 		"--etcd-servers":              func(o *apiserver.Options) { o.EtcdCAFile = "ca.pem" },
+		`--etcd-servers "nonsense"`:   func(o *apiserver.Options) { o.EtcdServers = []string{"nonsense"} },
 	} {
 		o := options(t.TempDir())
 		spoil(&o)

@@ -70,6 +70,6 @@ func (p *page) serve(ctx context.Context, wg *sync.WaitGroup, config *rest.Confi
 		return err
 	}
 	site := serve.Site{Part: "controller", Client: client, Listener: p.listener, Ready: p.ready,
-		Pages: serve.Pages(p.registry, p.config, "workqueue_", "leader_election_", "endpoint_slice_controller_")}
+		Pages: serve.Pages(p.registry, p.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
 	return site.Start(ctx, wg)
 }

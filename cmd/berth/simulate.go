@@ -149,6 +149,9 @@ func (f *simulateFlags) study(o sim.Options) (*study.Study, error) {
 			s.Objects = append(s.Objects, k)
 		}
 	}
+	if len(f.files) > 0 && len(s.Objects) == 0 {
+		return nil, fmt.Errorf("-f %s: nothing in it can be simulated: want nodes, pods and the like, as kubectl get -o yaml writes them", strings.Join(f.files, ","))
+	}
 	s.Options.Start = s.Start()
 	if s.Scenario, err = f.script(); err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func (s *shell) site() *serve.Site {
 
 // open is what needs a right of its own by its path, without the guard.
 func (s *shell) open() http.Handler {
-	mux := serve.Pages(s.metrics.registry, s.o.Effective, "leader_election_")
+	mux := serve.Pages(s.metrics.registry, s.o.Effective, "leader_election_", "rest_client_")
 	mux.HandleFunc("GET /debug/queue", s.debugQueue)
 	mux.HandleFunc("GET /debug/pods/{namespace}/{name}", s.debugPod)
 	if s.o.Profiling {

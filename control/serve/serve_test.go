@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -10,8 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	ktesting "k8s.io/client-go/testing"
 )
 
@@ -92,5 +96,18 @@ func TestATakenPortIsAvoided(t *testing.T) {
 	defer func() { _ = second.Close() }()
 	if _, err := ListenNear("no port"); err == nil {
 		t.Error("no port is taken for one")
+	}
+}
+
+// Requests of clients are counted by client-go for whoever registers a counter.
+func TestRequestsOfClientsAreCounted(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	client := kubernetes.NewForConfigOrDie(&rest.Config{Host: server.URL})
+	_, _ = client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	w := httptest.NewRecorder()
+	Pages(prometheus.NewRegistry(), nil, "rest_client_").ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if !strings.Contains(w.Body.String(), "rest_client_requests_total{code=\"404\"") {
+		t.Errorf("the page has %q", w.Body.String())
 	}
 }

@@ -72,8 +72,8 @@ func (f *faults) eviction(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
 	default:
 		f.lacking(e.Hard, defaults)
 	}
-	thresholds, fault := e.read(k.EnforceNodeAllocatable)
-	if fault != nil {
+	thresholds, found := e.read(k.EnforceNodeAllocatable)
+	for _, fault := range found {
 		f.add("%s.%s: %q: %w%s", fault.field, fault.signal, fault.value, fault.err, suggestion(fault.signal))
 	}
 	for _, name := range sortedKeys(e.Hard) {

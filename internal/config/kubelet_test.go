@@ -97,6 +97,8 @@ func TestBadKubeletFilesAreRefused(t *testing.T) {
 		"evictionHard: {memory.available: -5%}":                            "must be >= 0%: -5%",
 		"evictionHard: {memory.available: NaN%}":                           "must be <= 100%: NaN%",
 		"evictionHard: {memory.available: many%}":                          `evictionHard.memory.available: "many%"`,
+		"evictionHard: {memory.available: NaN, nodefs.available: \"-1\"}":  "nodefs.available must be positive: -1",
+		"evictionHard: {a: 1Gi}\nevictionSoft: {memory.available: 1Gi}":    "grace period must be specified",
 		"evictionHard: {memory.avaliable: 1Gi}":                            "unsupported eviction signal memory.avaliable; did you mean memory.available?",
 		"evictionHard: {memory.available: 5}":                              "evictionHard.memory.available: 5: must be a string",
 		"evictionSoft: {memory.available: 1Gi}":                            "evictionSoft.memory.available: \"1Gi\": grace period must be specified",

@@ -25,9 +25,9 @@ const enforcePods = "pods"
 // enforce, hard thresholds of the node's memory hold for that of all pods together, too. The
 // error is in the kubelet's words (conformance/eviction, family parse).
 func (e *Eviction) Thresholds(enforce []string) ([]pressure.Threshold, error) {
-	all, f := e.read(enforce)
-	if f != nil {
-		return nil, f.err
+	all, faults := e.read(enforce)
+	if len(faults) > 0 {
+		return nil, faults[0].err
 	}
 	return all, nil
 }
@@ -38,30 +38,20 @@ type signalFault struct {
 	err                  error
 }
 
-func (e *Eviction) read(enforce []string) ([]pressure.Threshold, *signalFault) {
-	hard, f := statements("evictionHard", e.Hard)
-	if f != nil {
-		return nil, f
-	}
-	soft, f := statements("evictionSoft", e.Soft)
-	if f != nil {
-		return nil, f
-	}
-	graces, f := bySignal("evictionSoftGracePeriod", e.SoftGracePeriod, gracePeriod)
-	if f != nil {
-		return nil, f
-	}
-	reclaims, f := bySignal("evictionMinimumReclaim", e.MinimumReclaim, minimumReclaim)
-	if f != nil {
-		return nil, f
-	}
+func (e *Eviction) read(enforce []string) (_ []pressure.Threshold, faults []*signalFault) {
+	hard := statements("evictionHard", e.Hard, &faults)
+	soft := statements("evictionSoft", e.Soft, &faults)
+	graces := bySignal("evictionSoftGracePeriod", e.SoftGracePeriod, gracePeriod, &faults)
+	reclaims := bySignal("evictionMinimumReclaim", e.MinimumReclaim, minimumReclaim, &faults)
 	for i := range soft {
-		grace, given := graces[soft[i].Signal]
-		if !given {
-			name := soft[i].Signal.String()
-			return nil, &signalFault{"evictionSoft", name, e.Soft[name], fmt.Errorf("grace period must be specified for the soft eviction threshold %s", name)}
+		name := soft[i].Signal.String()
+		if _, given := e.SoftGracePeriod[name]; !given {
+			faults = append(faults, &signalFault{"evictionSoft", name, e.Soft[name], fmt.Errorf("grace period must be specified for the soft eviction threshold %s", name)})
 		}
-		soft[i].Grace = grace
+		soft[i].Grace = graces[soft[i].Signal]
+	}
+	if len(faults) > 0 {
+		return nil, faults
 	}
 	all := append(hard, soft...)
 	for i := range all {
@@ -81,34 +71,33 @@ func (e *Eviction) read(enforce []string) ([]pressure.Threshold, *signalFault) {
 }
 
 // bySignal reads the entries of a field.
-func bySignal[V any](field string, of map[string]string, read func(pressure.Signal, string) (V, error)) (map[pressure.Signal]V, *signalFault) {
+func bySignal[V any](field string, of map[string]string, read func(pressure.Signal, string) (V, error), faults *[]*signalFault) map[pressure.Signal]V {
 	out := map[pressure.Signal]V{}
 	for _, name := range sortedKeys(of) {
 		s, known := pressure.ParseSignal(name)
 		if !known {
-			return nil, &signalFault{field, name, of[name], fmt.Errorf("unsupported eviction signal %s", name)}
+			*faults = append(*faults, &signalFault{field, name, of[name], fmt.Errorf("unsupported eviction signal %s", name)})
+			continue
 		}
 		v, err := read(s, of[name])
 		if err != nil {
-			return nil, &signalFault{field, name, of[name], err}
+			*faults = append(*faults, &signalFault{field, name, of[name], err})
+			continue
 		}
 		out[s] = v
 	}
-	return out, nil
+	return out
 }
 
 // statements are thresholds by signal, without grace periods.
-func statements(field string, of map[string]string) (out []pressure.Threshold, f *signalFault) {
-	values, f := bySignal(field, of, threshold)
-	if f != nil {
-		return nil, f
-	}
+func statements(field string, of map[string]string, faults *[]*signalFault) (out []pressure.Threshold) {
+	values := bySignal(field, of, threshold, faults)
 	for s := range pressure.NumSignals {
 		if v := values[s]; v != nil {
 			out = append(out, pressure.Threshold{Signal: s, Value: *v})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // threshold reads a quantity or a percentage; nil: 0% and 100% switch the threshold off.
