@@ -1,0 +1,73 @@
+package descheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/kubernetes"
+	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
+
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/rebalance/carry"
+)
+
+// Mode is how candidates are dealt with.
+type Mode string
+
+// The modes.
+const (
+	Planned    Mode = "planned"
+	Compatible Mode = "compatible"
+)
+
+// Options is what Run needs.
+type Options struct {
+	Client kubernetes.Interface
+	Holds  *v1alpha1.Client        // nil: none are read or made
+	Usage  metricsclient.Interface // metrics.k8s.io; asked if the policy wants measured usage
+	Policy rebalance.Policy
+	Mode   Mode
+	DryRun bool // nothing is evicted and nothing held; one round
+	// Interval is the time from round to round; 0: one round.
+	Interval time.Duration
+	// Timeout ends a single round that waits for budgets and replacements; 0: as long as Patience says.
+	Timeout time.Duration
+	// Profiles are those of the schedulers of pods, by scheduler name; Seed is theirs, too.
+	Profiles map[string]*placement.Profile
+	Seed     uint64
+	Patience carry.Patience
+
+	// Alone says why a round must not begin, since another descheduler is at work; nil: nobody asks.
+	Alone func(context.Context) error
+
+	Metrics prometheus.Registerer // nil: they only count
+	// Planned is told of each round when it has decided, Say of what happens in between; both may be nil.
+	Planned func(*Report)
+	Say     func(line string)
+	Log     klog.Logger
+}
+
+// Validate returns all faults at once.
+func (o *Options) Validate() error {
+	var errs []error
+	if o.Client == nil {
+		errs = append(errs, errors.New("descheduler: no API server is given"))
+	}
+	if o.Mode != Planned && o.Mode != Compatible {
+		errs = append(errs, fmt.Errorf("descheduler: mode %q: must be %s or %s", o.Mode, Planned, Compatible))
+	}
+	if o.Interval < 0 || o.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("descheduler: interval %v, timeout %v: must not be negative", o.Interval, o.Timeout))
+	}
+	if o.Policy.Metered && o.Usage == nil {
+		errs = append(errs, errors.New("descheduler: the policy wants measured usage, and there is nobody to ask for it"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,160 @@
+package descheduler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/rebalance/carry"
+	"github.com/berthproject/berth/engine/rebalance/plan"
+)
+
+// Runner is a descheduler that runs. Make it with New.
+type Runner struct {
+	o       Options
+	world   *world
+	metrics *counts
+
+	memory     *plan.Memory
+	mode       plan.Mode
+	machine    *carry.Machine         // nil before the first plan
+	told       map[*carry.Move]string // what was said of each move
+	complained map[string]bool        // holds of others, by key
+}
+
+// New is a descheduler that has done nothing yet.
+func New(o Options) (*Runner, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	counts, err := newCounts(o.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{o: o, metrics: counts, memory: plan.NewMemory(), told: map[*carry.Move]string{}, complained: map[string]bool{}}
+	r.world = newWorld(o.Client, o.Holds, slices.Collect(maps.Keys(o.Profiles)))
+	return r, nil
+}
+
+// Synced is closed when the cluster is known.
+func (r *Runner) Synced() <-chan struct{} { return r.world.feed.Synced() }
+
+// Run deschedules until the context ends, or once. It returns the report of the last round, nil if there was none.
+func (r *Runner) Run(ctx context.Context) (*Report, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		r.world.feed.Run(ctx)
+	}()
+	defer func() { stop(); <-followed }()
+	if err := r.world.read(ctx); err != nil {
+		return nil, err
+	}
+	if r.o.Interval > 0 && !r.o.DryRun {
+		return r.rounds(ctx)
+	}
+	return r.once(ctx)
+}
+
+// once is one round, and what it planned carried out.
+func (r *Runner) once(ctx context.Context) (*Report, error) {
+	if err := r.alone(ctx); err != nil {
+		return nil, err
+	}
+	report, err := r.round(ctx)
+	if err != nil || r.o.DryRun || r.o.Mode == Compatible {
+		return report, err
+	}
+	if r.o.Timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, fmt.Errorf("--timeout %v: not all moves are over", r.o.Timeout))
+		defer cancel()
+		ctx = limited
+	}
+	for {
+		wake := r.work(ctx)
+		report.carried(r.machine.Moves())
+		if ctx.Err() != nil {
+			return report, context.Cause(ctx)
+		}
+		if r.idle(true) {
+			return report, nil
+		}
+		r.wait(ctx, wake)
+	}
+}
+
+// rounds is one after another. A round begins when its time has come and no move of the last one is under way.
+func (r *Runner) rounds(ctx context.Context) (report *Report, err error) {
+	for next := time.Now(); ctx.Err() == nil; {
+		r.world.take()
+		if now := time.Now(); !now.Before(next) && r.idle(false) {
+			next = now.Add(r.o.Interval)
+			if err := r.alone(ctx); err != nil {
+				return report, err
+			}
+			made, err := r.round(ctx)
+			if err != nil && ctx.Err() == nil {
+				r.o.Log.Error(err, "A round of descheduling failed; the next one is at "+next.UTC().Format(time.RFC3339))
+			}
+			if err == nil {
+				report = made
+			}
+		}
+		wake := r.work(ctx)
+		if (wake.IsZero() || next.Before(wake)) && r.idle(false) {
+			wake = next
+		}
+		r.wait(ctx, wake)
+	}
+	return report, nil
+}
+
+// alone says why a round must not begin.
+func (r *Runner) alone(ctx context.Context) error {
+	if r.o.Alone == nil || r.o.DryRun {
+		return nil
+	}
+	return r.o.Alone(ctx)
+}
+
+const (
+	// together is how long what happens is gathered before it is looked at.
+	together = 50 * time.Millisecond
+	// longest is how long nobody looks.
+	longest = 10 * time.Second
+)
+
+// wait waits for news while moves are not over, or until a time.
+func (r *Runner) wait(ctx context.Context, wake time.Time) {
+	pause := longest
+	if !wake.IsZero() {
+		pause = min(max(time.Until(wake), 0), pause)
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	news := r.world.feed.Ready()
+	if r.idle(true) { // nobody waits for them; they are taken in at the next look
+		news = nil
+	}
+	select {
+	case <-news:
+		select {
+		case <-time.After(together):
+		case <-ctx.Done():
+		}
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// holdsTold takes in whether Holds are served.
+func (w *world) holdsTold(kind string, served bool) {
+	if kind == v1alpha1.Holds {
+		w.served.Store(served)
+	}
+}
