@@ -6,12 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/mounts"
 )
 
 // imageSuffix ends the names of the files that hold disks.
@@ -94,45 +95,16 @@ func openLoop(name string, index int) (*os.File, error) {
 // unmountBelow unmounts all that is mounted at dir or below, the last first.
 func unmountBelow(dir string) error {
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		points, err := mountsBelow(dir)
+		points, err := mounts.At(dir)
 		if err != nil || len(points) == 0 {
 			return err
 		}
-		var errs []error
-		for _, point := range slices.Backward(points) {
-			flags := unix.UMOUNT_NOFOLLOW
-			if time.Now().After(deadline) { // somebody looks at it; it goes when they leave
-				flags |= unix.MNT_DETACH
-			}
-			if err := unix.Unmount(point, flags); err != nil && !errors.Is(err, unix.EINVAL) {
-				errs = append(errs, fmt.Errorf("unmounting %s: %w", point, err))
-			}
-		}
-		if err := errors.Join(errs...); err != nil && time.Now().After(deadline.Add(time.Second)) {
+		// Who still looks at one keeps it, in the end.
+		err = mounts.Unmount(points, time.Now().After(deadline))
+		if err != nil && time.Now().After(deadline.Add(time.Second)) {
 			return err
 		}
 	}
-}
-
-// mountsBelow are the mount points at dir and below, in the order of mounting.
-func mountsBelow(dir string) ([]string, error) {
-	info, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	var points []string
-	for line := range strings.Lines(string(info)) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 {
-			continue
-		}
-		// Blanks and backslashes stand there as octal numbers.
-		point := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\134`, `\`).Replace(fields[4])
-		if point == dir || strings.HasPrefix(point, dir+"/") {
-			points = append(points, point)
-		}
-	}
-	return points, nil
 }
 
 func wrap(err error, format string, args ...any) error {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/berthproject/berth/agent/mounts"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
@@ -109,7 +110,7 @@ func nothingLeft(t *testing.T, p *Place) {
 		}
 	}
 	for _, dir := range []string{p.dir, p.run()} {
-		if points, err := mountsBelow(dir); err != nil || len(points) > 0 {
+		if points, err := mounts.At(dir); err != nil || len(points) > 0 {
 			t.Errorf("mounted still: %v %v", points, err)
 		}
 	}
@@ -148,7 +149,7 @@ func TestRemoveEndsWhatRunsInTheNode(t *testing.T) {
 	if err := theirs.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("a process of another node: %v", err)
 	}
-	if points, _ := mountsBelow(other.Disk); len(points) != 1 {
+	if points, _ := mounts.At(other.Disk); len(points) != 1 {
 		t.Errorf("mounts of another node: %v", points)
 	}
 }

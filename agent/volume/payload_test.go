@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/berthproject/berth/agent/mounts"
 )
 
 // files are what a container reads in a directory: no names that begin with a point.
@@ -82,7 +84,7 @@ func TestFilesOfEachKind(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", name, got, want)
 		}
 	}
-	points, err := mountsBelow(h.root)
+	points, err := mounts.At(h.root)
 	for i, p := range points {
 		points[i] = filepath.Base(p)
 	}

@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/berthproject/berth/agent/mounts"
 )
 
 // with mounts one part of an emptyDir.
@@ -84,7 +86,7 @@ func TestSubPathNeverLeavesItsVolume(t *testing.T) {
 	if left, _ := os.ReadDir(outside); len(left) > 0 {
 		t.Errorf("outside there is %v", left)
 	}
-	if points, _ := mountsBelow(h.root); len(points) > 0 {
+	if points, _ := mounts.At(h.root); len(points) > 0 {
 		t.Errorf("bound: %v", points)
 	}
 }
@@ -179,7 +181,7 @@ func TestSubPathOfFilesAndAgain(t *testing.T) {
 			t.Errorf("bound is %q, read-only %v", got, mounts[0].Readonly)
 		}
 	}
-	if points, err := mountsBelow(h.root); len(points) != 1 || err != nil {
+	if points, err := mounts.At(h.root); len(points) != 1 || err != nil {
 		t.Errorf("bound are %v, %v; want one", points, err)
 	}
 	c.VolumeMounts[0].SubPath = "none.ini"

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent/mounts"
 )
 
 // subPaths is where subPaths of a pod's volumes are bound.
@@ -45,7 +47,7 @@ func (v *Volumes) Teardown(uid types.UID) error {
 // still is, it would be the data of others. The mounts are first cut off from
 // their like, or what is mounted in a part of the node's own tree would be unmounted there, too.
 func remove(dir string) error {
-	points, err := mountsBelow(dir)
+	points, err := mounts.At(dir)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func remove(dir string) error {
 			return err
 		}
 	}
-	if points, err = mountsBelow(dir); err != nil {
+	if points, err = mounts.At(dir); err != nil {
 		return err
 	}
 	if len(points) > 0 {

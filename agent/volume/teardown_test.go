@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent/mounts"
 )
 
 func podUID(i int) types.UID { return types.UID(fmt.Sprintf("-%d", i)) }
@@ -41,7 +43,7 @@ func TestTeardownLeavesNothing(t *testing.T) {
 			}
 		}
 		uids, err := h.Pods()
-		points, mountError := mountsBelow(h.root)
+		points, mountError := mounts.At(h.root)
 		if len(uids)+len(points) != 0 || err != nil || mountError != nil {
 			t.Errorf("left are %v, %v (%v, %v)", uids, points, err, mountError)
 		}
@@ -99,13 +101,5 @@ func TestNothingIsWrittenAfterTeardown(t *testing.T) {
 	}
 	if exists(h.root, string(pod.UID)) {
 		t.Error("the pod's directory is back")
-	}
-}
-
-func TestMountinfoEscapes(t *testing.T) {
-	for in, want := range map[string]string{`/a`: "/a", `/a\040b`: "/a b", `/a\134b`: `/a\b`, `/a\x`: `/a\x`, `/a\0`: `/a\0`, `/\011\012`: "/\t\n"} {
-		if got := unescape(in); got != want {
-			t.Errorf("%s is read as %q, want %q", in, got, want)
-		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/berthproject/berth/agent/mounts"
 )
 
 func TestEmptyDirKeepsItsData(t *testing.T) {
@@ -51,7 +53,7 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 			t.Errorf("%s is %v (%v) after a restart, want it as it was left", name, info.Mode(), err)
 		}
 	}
-	points, err := mountsBelow(h.root)
+	points, err := mounts.At(h.root)
 	if err != nil || len(points) != 1 {
 		t.Errorf("mounted: %v, %v; want the one tmpfs", points, err)
 	}

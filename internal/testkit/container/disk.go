@@ -5,12 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/berthproject/berth/agent/mounts"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
@@ -61,8 +61,8 @@ func Disk(t testing.TB, bytes, inodes int64) string {
 func unmount(t testing.TB, dir string) {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		for _, below := range mountedBelow(t, dir) {
-			_ = unix.Unmount(below, unix.MNT_DETACH)
+		if below, err := mounts.Below(dir); err == nil {
+			_ = mounts.Unmount(below, true)
 		}
 		err := unix.Unmount(dir, 0)
 		if err == nil {
@@ -75,18 +75,4 @@ func unmount(t testing.TB, dir string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-}
-
-// mountedBelow are the places below dir where something is mounted, the last one first.
-func mountedBelow(t testing.TB, dir string) (out []string) {
-	info, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Error(err)
-	}
-	for line := range strings.Lines(string(info)) {
-		if fields := strings.Fields(line); len(fields) > 4 && strings.HasPrefix(fields[4], dir+"/") {
-			out = append([]string{fields[4]}, out...)
-		}
-	}
-	return out
 }

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/mounts"
 )
 
 // Destroy stops and removes all pods, the daemon, and all that it made on the machine.
@@ -185,32 +187,14 @@ func processTable() (map[int]process, error) {
 
 // unmountBelow unmounts all that is mounted below dir, what was mounted last first.
 func unmountBelow(dir string) error {
-	info, err := os.ReadFile("/proc/self/mountinfo")
+	points, err := mounts.Below(dir)
 	if err != nil {
 		return err
 	}
-	var points []string
-	for line := range strings.Lines(string(info)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			if point := unescape(fields[4]); strings.HasPrefix(point, dir+"/") {
-				points = append(points, point)
-			}
+	for _, p := range slices.Backward(points) {
+		if mounts.Unmount([]string{p}, false) != nil {
+			err = errors.Join(err, mounts.Unmount([]string{p}, true))
 		}
 	}
-	var errs []error
-	for i := len(points) - 1; i >= 0; i-- {
-		err := unix.Unmount(points[i], 0)
-		if err == unix.EBUSY {
-			err = unix.Unmount(points[i], unix.MNT_DETACH)
-		}
-		if err != nil && err != unix.EINVAL { // no longer mounted
-			errs = append(errs, fmt.Errorf("unmounting %s: %w", points[i], err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// unescape undoes the octal escapes of mountinfo.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+	return err
 }

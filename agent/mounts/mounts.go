@@ -1,0 +1,45 @@
+package mounts
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+)
+
+// At are the mount points at dir and below it, in the order in which they were mounted.
+func At(dir string) ([]string, error) {
+	list, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
+	if err != nil {
+		return nil, fmt.Errorf("reading what is mounted below %s: %w", dir, err)
+	}
+	var out []string
+	for _, m := range list {
+		out = append(out, m.Mountpoint)
+	}
+	return out, nil
+}
+
+// Below are those below dir, without dir itself.
+func Below(dir string) ([]string, error) {
+	list, err := At(dir)
+	return slices.DeleteFunc(list, func(point string) bool { return point == dir }), err
+}
+
+// Unmount unmounts what is given, the last one first. What is no mount point any more is none of its
+// errors. Detach leaves what is in use to those who use it: it goes when they do.
+func Unmount(points []string, detach bool) error {
+	flags := unix.UMOUNT_NOFOLLOW
+	if detach {
+		flags |= unix.MNT_DETACH
+	}
+	var errs []error
+	for _, point := range slices.Backward(points) {
+		if err := unix.Unmount(point, flags); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+			errs = append(errs, fmt.Errorf("unmounting %s: %w", point, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,48 @@
+package mounts_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/mounts"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+func TestMountsBelowADirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), `with a blank and a \`)
+	other := dir + " beside it"
+	for _, d := range []string{dir, other} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{other, dir, filepath.Join(dir, "below")} {
+		_ = os.Mkdir(d, 0o700)
+		if err := unix.Mount("tmpfs", d, "tmpfs", 0, ""); err != nil {
+			testkit.Skip(t, "root", "mounting a tmpfs: "+err.Error())
+		}
+		t.Cleanup(func() { _ = unix.Unmount(d, unix.MNT_DETACH) })
+	}
+	at, err := mounts.At(dir)
+	if err != nil || !slices.Equal(at, []string{dir, filepath.Join(dir, "below")}) {
+		t.Fatalf("mounted at %q, %v", at, err)
+	}
+	if below, err := mounts.Below(dir); err != nil || !slices.Equal(below, at[1:]) {
+		t.Errorf("mounted below %q, %v", below, err)
+	}
+	for range 2 { // what is not there any more is no error
+		if err := mounts.Unmount(at, false); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := mounts.At(dir); err != nil || len(left) > 0 {
+		t.Errorf("left are %q, %v", left, err)
+	}
+	if left, err := mounts.At(other); err != nil || len(left) != 1 {
+		t.Errorf("beside it are %q, %v", left, err)
+	}
+}
