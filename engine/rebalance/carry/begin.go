@@ -89,6 +89,11 @@ func (t *turn) paced(x *Move) string {
 	if y := t.busy[x.Pod.Owner.UID]; y != nil {
 		return "the move of " + y.Pod.Key() + " of the same workload is under way"
 	}
+	return t.restless(x)
+}
+
+// restless is paced, of what is not our doing.
+func (t *turn) restless(x *Move) string {
 	for _, p := range t.v.Of(x.Pod.Owner) {
 		switch {
 		case p.UID == x.Pod.UID || p.Deleting:
@@ -105,7 +110,7 @@ func (t *turn) paced(x *Move) string {
 func (t *turn) full() string {
 	switch {
 	case t.m.o.Mode == plan.Unheld && t.under > 0:
-		return "the replacement of another pod has no node yet, and no place can be held"
+		return "another pod has not left, or its replacement has no node yet, and no place can be held"
 	case t.under >= t.m.o.Parallel:
 		return fmt.Sprintf("%d moves are under way", t.under)
 	}

@@ -31,7 +31,7 @@ func (t *turn) evicting(x *Move) {
 	}
 	blocked := ""
 	if !x.Cleanup() {
-		blocked = t.books().ask(t.now, pod)
+		blocked = cmp.Or(t.books().ask(t.now, pod), t.restless(x))
 	}
 	late := t.now.Sub(x.Since) >= t.m.o.Patience.Refused
 	if blocked == "" && (x.refused == "" || !late) {

@@ -54,7 +54,7 @@ type turn struct {
 
 	busy    map[string]*Move  // moves under way, by owner
 	stopped map[string]string // why no more pods of an owner are moved by this plan
-	under   int               // moves under way whose replacement has no node yet
+	under   int               // moves under way whose replacement has no node yet; where no place is held, whose pod is there, too
 	tried   int               // how many places were looked at
 	budgets *books
 	places  *places
@@ -64,7 +64,7 @@ type turn struct {
 func (t *turn) survey() {
 	t.busy, t.stopped = map[string]*Move{}, map[string]string{}
 	for _, x := range t.m.moves {
-		if x.underWay() {
+		if x.underWay() || t.lingers(x) {
 			t.begun(x)
 		}
 		if why := x.stops(); why != "" && x.Pod.Owner.UID != "" {
@@ -73,13 +73,22 @@ func (t *turn) survey() {
 	}
 }
 
+// lingers says that a move is over, and its pod still on its way out.
+func (t *turn) lingers(x *Move) bool {
+	if x.Stage != Over || x.Evicted.IsZero() || t.m.o.Mode == plan.Held {
+		return false
+	}
+	p := t.v.Pod(x.Pod.UID)
+	return p != nil && p.Deleting
+}
+
 // begun counts a move that is under way.
 func (t *turn) begun(x *Move) {
 	if x.Cleanup() {
 		return
 	}
 	t.busy[x.Pod.Owner.UID] = x
-	if x.Stage < Placed {
+	if x.Stage < Placed || t.m.o.Mode == plan.Unheld && x.gone.IsZero() {
 		t.under++
 	}
 }

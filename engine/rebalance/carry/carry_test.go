@@ -1,0 +1,242 @@
+package carry
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/rebalance/plan"
+)
+
+// do carries out an action as an API server would.
+func (w *world) do(a Action) {
+	fails := w.flaky && w.IntN(8) == 0
+	if fails && w.IntN(2) == 0 {
+		w.m.Answer(w.now, a.Is(), Answer{Words: "the API server is not to be reached"})
+		return
+	}
+	answer := Answer{Done: true}
+	switch a := a.(type) {
+	case Reserve:
+		w.hold(a.Hold)
+	case Avoid:
+		w.hold(a.Hold)
+	case Release:
+		w.tell(func(s *cluster.State, v *View) { s.RemoveHold(a.Hold.Namespace, a.Hold.Name) })
+	case Evict:
+		answer = w.evict(a.Move)
+	}
+	if fails {
+		answer = Answer{Words: "no answer in time"}
+	}
+	w.hear()
+	w.m.Answer(w.now, a.Is(), answer)
+}
+
+func (w *world) hold(h *model.Hold) {
+	own := *h
+	own.Created = w.now
+	w.tell(func(s *cluster.State, v *View) { s.UpsertHold(&own) })
+}
+
+// evict answers as the eviction API does, and watches.
+func (w *world) evict(x *Move) Answer {
+	p := w.pods[x.Pod.UID]
+	if p == nil || p.Deleting {
+		return Answer{Done: true}
+	}
+	v := budget.Evictions{}.Judge(p, w.api.Budgets("x"), nil, w.now)
+	if v.Result != budget.Granted {
+		if w.lag == 0 {
+			w.t.Errorf("seed %d: WithinBudget: the eviction of %s is asked for: %s", w.seed, p.Key(), v.Why)
+		}
+		return Answer{Words: v.Why}
+	}
+	for _, q := range w.all() {
+		if q.Owner == p.Owner && q.UID != p.UID && !q.Deleting && !q.Ready && w.now.Sub(q.Created) < w.m.o.Patience.Ready && w.lag == 0 {
+			w.t.Errorf("seed %d: OneOfAWorkload: %s is evicted while %s is not Ready", w.seed, p.Key(), q.Key())
+		}
+	}
+	if until, why, known := w.memory.Knows(w.now, plan.KeyOf(x.Move)); known {
+		w.t.Errorf("seed %d: NotInVain: %s is evicted, though not before %v: %s", w.seed, p.Key(), until, why)
+	}
+	for _, b := range v.Pay {
+		d := plan.Debited(b, p, w.now)
+		w.tell(func(s *cluster.State, v *View) { s.UpsertBudget(d) })
+	}
+	w.evicts++
+	w.leave(p)
+	return Answer{Done: true}
+}
+
+// watch counts what became of moves.
+func (w *world) watch() {
+	for _, x := range w.m.Moves() {
+		if x.Stage == Over && !w.seen[x] {
+			w.seen[x] = true
+			w.counts[x.Outcome]++
+		}
+	}
+}
+
+// roomy says that on no node more is promised than there is.
+func (w *world) roomy() {
+	promised := map[string]int64{}
+	for _, x := range w.m.Moves() {
+		if x.underWay() && x.Stage < Placed && (x.Replacement == nil || w.pods[x.Replacement.UID] == nil || w.pods[x.Replacement.UID].NodeName == "") {
+			promised[x.To] += x.Pod.Spec.Requests.MilliCPU
+		}
+	}
+	for _, id := range w.api.NodeIDs() {
+		n := w.api.Node(id)
+		if all := n.Used.MilliCPU + promised[n.Model.Name]; all > cores {
+			w.t.Errorf("seed %d: NothingTwicePromised: %d milli-cores of %s, which has %d", w.seed, all, n.Model.Name, cores)
+		}
+	}
+}
+
+// plan plans what a random strategy proposes: random pods, for no goal or for fewer pods on the node.
+func (w *world) plan() {
+	s := w.view.State
+	snap := &rebalance.Snapshot{Now: w.now}
+	var all []*rebalance.Candidate
+	for _, id := range s.NodeIDs() {
+		n := &rebalance.Node{Node: s.Node(id).Model}
+		for _, p := range s.Node(id).Pods {
+			q := &rebalance.Pod{Pod: p, Facts: &rebalance.Facts{}}
+			n.Pods = append(n.Pods, q)
+			all = append(all, &rebalance.Candidate{Pod: q, Node: n})
+		}
+		snap.Nodes = append(snap.Nodes, n)
+	}
+	p := plan.New(snap, s, plan.Options{Now: w.now, Mode: w.mode, Profiles: w.profile, Seed: w.seed, Memory: w.memory})
+	w.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for _, c := range all[:len(all)/2] {
+		if w.IntN(2) == 0 {
+			c.Gain = func(to *rebalance.Node) rebalance.Gain {
+				return rebalance.Gain{Before: int64(len(c.Node.Pods)), After: int64(len(to.Pods)) + 1, Of: "pods"}
+			}
+		}
+		p.Move(fmt.Sprint("S", w.IntN(2)), "p", c)
+	}
+	w.m.Take(w.now, p.Plan())
+}
+
+// rounds plans and lets time pass, until all is over.
+func (w *world) rounds(n int, each func()) {
+	for range n {
+		if !w.m.Busy() {
+			w.plan()
+		}
+		for range 40 {
+			w.tick()
+			if each != nil {
+				each()
+			}
+		}
+	}
+	for i := 0; w.m.Busy() || w.reserved() != nil; i++ {
+		if w.tick(); i > 900 { // more than any patience
+			w.t.Fatalf("seed %d: HoldsEnd: %v is left, or a move under way for ever", w.seed, w.reserved())
+		}
+	}
+}
+
+// reserved is a reservation that is left; nil: none.
+func (w *world) reserved() *model.Hold {
+	for _, h := range w.api.Holds() {
+		if h.Type == model.Reserve {
+			return h
+		}
+	}
+	return nil
+}
+
+// seeds are so many worlds, or fifty times as many under BERTH_SOAK.
+func seeds(n uint64) uint64 {
+	if os.Getenv("BERTH_SOAK") != "" {
+		return 50 * n
+	}
+	return n
+}
+
+func add(sum, counts map[Outcome]int) {
+	for o, n := range counts {
+		sum[o] += n
+	}
+}
+
+// TestNothingIsInVainWhileNobodyElseActs: on clusters where nothing else happens, no pod comes back, and each
+// goes where it was planned.
+func TestNothingIsInVainWhileNobodyElseActs(t *testing.T) {
+	for _, mode := range []plan.Mode{plan.Held, plan.Unheld} {
+		sum := map[Outcome]int{}
+		for seed := range seeds(25) {
+			w := newWorld(t, seed, mode)
+			w.rounds(4, w.roomy)
+			add(sum, w.counts)
+			if n := w.counts[Returned] + w.counts[Elsewhere] + w.counts[Unplaced] + w.counts[Unready] + w.counts[Unreplaced]; n > 0 {
+				t.Errorf("seed %d, %s: NotInVain: %v", seed, mode, w.counts)
+			}
+		}
+		t.Logf("soak: %s: %v", mode, sum)
+		if sum[Moved] < 50 {
+			t.Errorf("%s: the world has lost its grip: %v", mode, sum)
+		}
+	}
+}
+
+// disturb has others act: they scale, bring important pods, cordon nodes, and kill pods.
+func (w *world) disturb() {
+	switch w.IntN(12) {
+	case 0:
+		l := w.workloads[w.IntN(len(w.workloads))]
+		l.replicas = max(1, l.replicas+w.IntN(3)-1)
+	case 1:
+		w.serial++
+		uid := fmt.Sprint("u", w.serial)
+		spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(w.IntN(5)), ImageContainers: 1,
+			Requests: model.Requests{MilliCPU: int64(100 * (1 + w.IntN(20)))}}
+		w.put(&model.Pod{Namespace: "x", Name: uid, UID: uid, Spec: spec, Created: w.now, Phase: model.Pending})
+	case 2:
+		ids := w.api.NodeIDs()
+		n := *w.api.Node(ids[w.IntN(len(ids))]).Model
+		n.Unschedulable = !n.Unschedulable
+		w.tell(func(s *cluster.State, v *View) { s.UpsertNode(&n) })
+	case 3, 4:
+		all := w.all()
+		if p := all[w.IntN(len(all))]; !p.Deleting {
+			w.leave(p)
+		}
+	case 5:
+		if w.flaky && w.IntN(4) == 0 {
+			w.restart()
+		}
+	}
+}
+
+// TestBudgetsPaceAndHoldsWhateverOthersDo: with others that act, a view that lags and an API that fails, budgets
+// are kept to, workloads are not hurried, nothing is tried again too early, and no Hold is left, after a crash neither.
+func TestBudgetsPaceAndHoldsWhateverOthersDo(t *testing.T) {
+	sum := map[Outcome]int{}
+	for seed := range seeds(60) {
+		w := newWorld(t, seed, plan.Mode(seed%2))
+		w.flaky = seed%3 > 0
+		if seed%3 == 2 {
+			w.lag = 3 * time.Second
+		}
+		w.rounds(4, w.disturb)
+		add(sum, w.counts)
+	}
+	t.Logf("soak: %v", sum)
+	for _, o := range []Outcome{Moved, GivenUp, Elsewhere} {
+		if sum[o] == 0 {
+			t.Errorf("the world has lost its grip: none is %s: %v", o, sum)
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package carry
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance/plan"
+)
+
+// workload is a controller that keeps so many pods.
+type workload struct {
+	owner    model.Owner
+	replicas int
+	spec     *model.PodSpec
+	labels   model.Labels
+}
+
+// world is a random cluster with an API, controllers, a scheduler and kubelets, in virtual time, and a machine
+// that carries out plans on it. Its view may lag behind.
+type world struct {
+	*rand.Rand
+	t       *testing.T
+	seed    uint64
+	now     time.Time
+	profile map[string]*placement.Profile
+	mode    plan.Mode
+	lag     time.Duration // of the view, at most
+	flaky   bool          // actions fail now and then
+	scatter bool          // pods get any node that they fit
+
+	api       *cluster.State
+	pods      map[string]*model.Pod
+	workloads []*workload
+	since     map[string]time.Time // when a pod got its node, or began to leave
+	serial    int
+	view      *View
+	news      []news
+
+	memory *plan.Memory
+	m      *Machine
+	seen   map[*Move]bool
+	counts map[Outcome]int
+	evicts int
+}
+
+// news is a change that the view has not heard of.
+type news struct {
+	at    time.Time
+	apply func(v *View)
+}
+
+const cores = 4000 // of each node
+
+func newWorld(t *testing.T, seed uint64, mode plan.Mode) *world {
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 6)), t: t, seed: seed, now: time.Unix(1e6, 0), mode: mode,
+		profile: map[string]*placement.Profile{p.Name(): p}, api: cluster.New(), pods: map[string]*model.Pod{}, since: map[string]time.Time{},
+		view: NewView(cluster.New()), memory: plan.NewMemory(), seen: map[*Move]bool{}, counts: map[Outcome]int{}}
+	for i := range 3 + w.IntN(5) {
+		n := &model.Node{Name: fmt.Sprint("n", i), Allocatable: model.Requests{MilliCPU: cores, Memory: 1 << 34}, Pods: 20,
+			Labels: model.LabelsOf(map[string]string{"kubernetes.io/hostname": fmt.Sprint("n", i), "zone": fmt.Sprint("z", i%2)})}
+		w.tell(func(s *cluster.State, v *View) { s.UpsertNode(n) })
+	}
+	for i := range 2 + w.IntN(8) {
+		w.workload(i)
+	}
+	w.restart()
+	w.scatter = true
+	for range 60 {
+		w.tick()
+	}
+	w.scatter = false
+	return w
+}
+
+// workload makes one, and for half of them a budget.
+func (w *world) workload(i int) {
+	name := fmt.Sprint("w", i)
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(w.IntN(3)), ImageContainers: 1,
+		Requests: model.Requests{MilliCPU: int64(100 * (1 + w.IntN(12))), Memory: 1 << 28}}
+	spec.Scoring = spec.Requests
+	kind := "ReplicaSet"
+	if w.IntN(4) == 0 {
+		kind = "StatefulSet"
+	}
+	l := &workload{owner: model.Owner{APIVersion: "apps/v1", Kind: kind, Name: name, UID: name}, replicas: 1 + w.IntN(5), spec: spec,
+		labels: model.LabelsOf(map[string]string{"app": name})}
+	if w.IntN(4) == 0 {
+		spec.AntiAffinity = []model.PodTerm{{Selector: of(name), TopologyKey: "kubernetes.io/hostname", Namespaces: []string{"x"}}}
+	}
+	w.workloads = append(w.workloads, l)
+	if w.IntN(2) == 0 {
+		return
+	}
+	b := &model.Budget{Namespace: "x", Name: "b-" + name, Selector: of(name), Generation: 1, ObservedGeneration: 1,
+		MaxUnavailable: model.Amount{Set: true, Value: int32(w.IntN(2))}}
+	w.tell(func(s *cluster.State, v *View) { s.UpsertBudget(b) })
+}
+
+func of(app string) *model.Selector {
+	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
+}
+
+// restart begins with a new machine, as after a crash.
+func (w *world) restart() {
+	w.m = New(Options{Mode: w.mode, Holds: true, Profiles: w.profile, Seed: w.seed, Memory: w.memory})
+}
+
+// tell makes a change, which the view hears of later.
+func (w *world) tell(f func(s *cluster.State, v *View)) {
+	f(w.api, nil)
+	at := w.now
+	if w.lag > 0 {
+		at = at.Add(time.Duration(w.Int64N(int64(w.lag))))
+	}
+	if n := len(w.news); n > 0 && w.news[n-1].at.After(at) {
+		at = w.news[n-1].at
+	}
+	w.news = append(w.news, news{at, func(v *View) { f(v.State, v) }})
+}
+
+func (w *world) hear() {
+	for len(w.news) > 0 && !w.news[0].at.After(w.now) {
+		w.news[0].apply(w.view)
+		w.news = w.news[1:]
+	}
+}
+
+func (w *world) put(p *model.Pod) {
+	w.pods[p.UID] = p
+	w.tell(func(s *cluster.State, v *View) {
+		s.UpsertPod(p)
+		if v != nil {
+			v.Put(p)
+		}
+	})
+}
+
+func (w *world) remove(p *model.Pod) {
+	delete(w.pods, p.UID)
+	w.tell(func(s *cluster.State, v *View) {
+		s.RemovePod(p.UID)
+		if v != nil {
+			v.Remove(p.UID)
+		}
+	})
+}
+
+// all are the pods, by uid.
+func (w *world) all() []*model.Pod {
+	var out []*model.Pod
+	for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
+		out = append(out, w.pods[uid])
+	}
+	return out
+}
+
+// tick lets a second pass.
+func (w *world) tick() {
+	w.now = w.now.Add(time.Second)
+	w.api.ExpireHolds(w.now.Add(-time.Minute)) // as the loop of records does
+	w.control()
+	w.schedule()
+	w.kubelets()
+	w.budgets()
+	w.hear()
+	for range 20 {
+		actions, _ := w.m.Step(w.now, w.view)
+		for _, a := range actions {
+			w.do(a)
+		}
+		if w.hear(); len(actions) == 0 {
+			break
+		}
+	}
+	w.watch()
+}
+
+// control makes the pods that are missing, and deletes those that are too many.
+func (w *world) control() {
+	for _, l := range w.workloads {
+		names, n := map[string]bool{}, 0
+		for _, p := range w.all() {
+			if p.Owner != l.owner {
+				continue
+			}
+			names[p.Name] = true
+			if !p.Deleting {
+				if n++; n > l.replicas {
+					w.leave(p)
+				}
+			}
+		}
+		for i := 0; n < l.replicas; i++ {
+			w.serial++
+			p := &model.Pod{Namespace: "x", Name: fmt.Sprint(l.owner.Name, "-", w.serial), UID: fmt.Sprint("u", w.serial), Labels: l.labels, Spec: l.spec,
+				Owner: l.owner, Created: w.now, Phase: model.Pending}
+			if l.owner.Kind == "StatefulSet" {
+				if p.Name = fmt.Sprint(l.owner.Name, "-", i); i >= l.replicas {
+					break
+				}
+				if names[p.Name] {
+					continue
+				}
+			}
+			w.put(p)
+			n++
+		}
+	}
+}
+
+// schedule places what waits: by the rules, and where Holds are not heeded by chance among equals.
+func (w *world) schedule() {
+	for _, p := range w.all() {
+		if p.NodeName != "" || p.Deleting {
+			continue
+		}
+		s := w.api
+		if w.mode == plan.Unheld {
+			s = s.Fork()
+			for _, h := range s.Holds() {
+				s.RemoveHold(h.Namespace, h.Name)
+			}
+		}
+		rec := placement.Evaluate(s, w.profile[p.Spec.SchedulerName], w.seed, p)
+		if rec.Choice == "" {
+			continue
+		}
+		q := *p
+		q.NodeName = rec.Choice
+		if w.mode == plan.Unheld && len(rec.Top) > 0 {
+			q.NodeName = rec.Top[w.IntN(len(rec.Top))]
+		}
+		for w.scatter {
+			if n := &rec.Nodes[w.IntN(len(rec.Nodes))]; n.Verdict.Fits() {
+				q.NodeName = n.Name
+				break
+			}
+		}
+		w.since[p.UID] = w.now
+		w.put(&q)
+	}
+}
+
+// kubelets start pods and end them.
+func (w *world) kubelets() {
+	for _, p := range w.all() {
+		d := w.now.Sub(w.since[p.UID])
+		switch {
+		case p.Deleting && (p.NodeName == "" || d > time.Duration(p.Grace)*time.Second):
+			w.remove(p)
+		case !p.Deleting && p.NodeName != "" && !p.Ready && d > time.Duration(1+w.IntN(9))*time.Second:
+			q := *p
+			q.Ready, q.Phase = true, model.Running
+			w.put(&q)
+		}
+	}
+}
+
+// leave marks a pod that is to go.
+func (w *world) leave(p *model.Pod) {
+	q := *p
+	q.Deleting, q.Grace = true, int64(w.IntN(6))
+	w.since[p.UID] = w.now
+	w.put(&q)
+}
+
+// budgets writes their status.
+func (w *world) budgets() {
+	for _, b := range w.api.AllBudgets() {
+		scale := func(o model.Owner) budget.Scale {
+			i := slices.IndexFunc(w.workloads, func(l *workload) bool { return l.owner == o })
+			return budget.Scale{UID: o.UID, Replicas: int32(w.workloads[i].replicas)}
+		}
+		c := budget.Facts{Budget: b, Pods: w.all(), Scale: scale, Now: w.now}.Count()
+		n := *b
+		n.DisruptionsAllowed, n.CurrentHealthy, n.DesiredHealthy, n.ExpectedPods = c.DisruptionsAllowed, c.CurrentHealthy, c.DesiredHealthy, c.ExpectedPods
+		n.Disrupted, n.DisruptedAt = c.Disrupted, c.DisruptedAt
+		w.tell(func(s *cluster.State, v *View) { s.UpsertBudget(&n) })
+	}
+}
