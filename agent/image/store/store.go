@@ -1,99 +1,166 @@
 package store
 
 import (
-	"context"
 	"errors"
-	"io"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sys/unix"
 )
 
 // ErrNotFound says that an image is not in the store.
 var ErrNotFound = errors.New("image is not in the store")
 
-// Limits of one image. Zero fields are those of DefaultLimits.
+// Limits of one image. Fields that are 0 have a default.
 type Limits struct {
-	Bytes  int64 // unpacked, all layers
-	Inodes int64 // files, directories and links, all layers
-	Layers int
-	// Spare is how many bytes of the disk unpacking leaves free.
+	Bytes  int64 // unpacked, all layers; 32 GiB
+	Inodes int64 // files, directories and links, all layers; 500,000
+	Layers int   // 120, whose directories still fit into the options of a mount
+	// Spare is how many bytes of the disk unpacking leaves free; a hundredth of it. Negative: none.
 	Spare int64
 }
 
 // Options of a Store. All are optional.
 type Options struct {
 	Limits Limits
-	// BuiltinDir is where the layers of built-in images are, "" for the store's own directory.
-	// Stores of one machine may share it.
+	// BuiltinDir is the store that has the built-in images, if not this one: stores on several disks of
+	// a machine may share it, and then need no copy of the program each.
 	BuiltinDir string
 }
 
-// Store holds images. It may be used from many goroutines.
+// Store holds images. It may be used from many goroutines, and by many processes.
 type Store struct {
-	dir  string
-	opts Options
+	dir     string
+	limits  Limits
+	builtin *Store // that has the built-in images; nil: this one
+	layers  keyed  // those that are being unpacked by this process
 }
-
-// Image is an image of the store.
-type Image struct {
-	ID     string    // digest of its configuration, sha256:...
-	Names  []string  // with tags, in full: docker.io/library/busybox:1; sorted
-	Pulled []string  // names with digests, as repositories have it; sorted
-	Config v1.Config // what a container runs unless told otherwise
-	// Lower are the unpacked layers, the topmost first, as overlay's lowerdir wants them. Absolute.
-	Lower   []string
-	Bytes   int64 // on disk, shared layers included
-	Inodes  int64
-	Builtin bool // made from this program; it is never to be collected
-}
-
-// Auth is what a registry is told. Fields are those of an image pull secret.
-type Auth struct {
-	Username, Password, IdentityToken, RegistryToken string
-}
-
-// Progress is called while layers come: of the layer, done bytes of total (packed) are here.
-type Progress func(layer string, done, total int64)
-
-var errNotYet = errors.New("image store: not there yet")
 
 // Open makes the store's directory if need be, and removes what a killed process left.
-func Open(dir string, o Options) (*Store, error) { return nil, errNotYet }
-
-// Pull brings an image from its registry and returns it. Over plain HTTP only
-// from this machine. A nil auth is anonymous.
-func (s *Store) Pull(ctx context.Context, name string, auth *Auth, progress Progress) (Image, error) { return Image{}, errNotYet }
-
-// Load brings the images of a tar file, of `docker save` or an OCI layout, and returns them. Those without
-// a name in the file get name, which may be empty.
-func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress Progress) ([]Image, error) { return nil, errNotYet }
-
-// Builtin makes the images that are made from the running program, PauseImage and
-// WorkloadImage, unless they are there.
-func (s *Store) Builtin(ctx context.Context) error { return errNotYet }
-
-// Resolve finds an image by a name (busybox, docker.io/library/busybox:latest, NAME@DIGEST), or by its
-// id or the beginning of it. The error is ErrNotFound if there is none.
-func (s *Store) Resolve(name string) (Image, error) { return Image{}, errNotYet }
-
-// List is all images, by id.
-func (s *Store) List() ([]Image, error) { return nil, errNotYet }
-
-// Remove removes an image with all its names, when name is an id, or else that name, and the image
-// with its last one. Layers that another image or a container uses stay until they are free.
-func (s *Store) Remove(name string) error { return errNotYet }
-
-// Use keeps the layers of an image for a container, until Drop, across restarts.
-func (s *Store) Use(container, name string) (Image, error) { return Image{}, errNotYet }
-
-// Drop ends what Use began. It is no error if it was not in use.
-func (s *Store) Drop(container string) error { return errNotYet }
-
-// Usage of the store.
-type Usage struct {
-	Dir           string
-	Bytes, Inodes int64
+func Open(dir string, o Options) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: dir, limits: o.Limits}
+	if err := s.makeDirs(); err != nil {
+		return nil, fmt.Errorf("image store %s: %w", dir, err)
+	}
+	if err := s.limits.complete(dir); err != nil {
+		return nil, fmt.Errorf("image store %s: %w", dir, err)
+	}
+	if err := s.sweep(); err != nil {
+		return nil, fmt.Errorf("image store %s: %w", dir, err)
+	}
+	if o.BuiltinDir != "" && filepath.Clean(o.BuiltinDir) != dir {
+		if s.builtin, err = Open(o.BuiltinDir, Options{Limits: o.Limits}); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
-// Usage is what all images hold.
-func (s *Store) Usage() (Usage, error) { return Usage{}, errNotYet }
+// Dir is the store's directory.
+func (s *Store) Dir() string { return s.dir }
+
+func (l *Limits) complete(dir string) error {
+	if l.Bytes == 0 {
+		l.Bytes = 32 << 30
+	}
+	if l.Inodes == 0 {
+		l.Inodes = 500_000
+	}
+	if l.Layers == 0 {
+		l.Layers = 120
+	}
+	if l.Spare == 0 {
+		var fs unix.Statfs_t
+		if err := unix.Statfs(dir, &fs); err != nil {
+			return err
+		}
+		l.Spare = int64(fs.Blocks) * fs.Bsize / 100
+	}
+	l.Spare = max(l.Spare, 0)
+	return nil
+}
+
+// makeDirs makes what a store consists of. All is root's alone: layers hold programs that take their owner's rights.
+func (s *Store) makeDirs() error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(s.dir, 0o700); err != nil {
+		return err
+	}
+	for _, d := range []string{"blobs/sha256", "layers", "uses", "tmp", "empty"} {
+		if err := os.MkdirAll(s.path(d), 0o755); err != nil {
+			return err
+		}
+	}
+	layout := s.path("oci-layout")
+	data, err := os.ReadFile(layout)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.WriteFile(layout, []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
+	}
+	if err == nil && len(data) == 0 { // killed in between
+		return os.WriteFile(layout, []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
+	}
+	if err == nil && !strings.Contains(string(data), `"1.0.0"`) {
+		return fmt.Errorf("oci-layout is %q: want version 1.0.0", data)
+	}
+	return err
+}
+
+func (s *Store) path(parts ...string) string {
+	return filepath.Join(append([]string{s.dir}, parts...)...)
+}
+
+// locked runs do while nobody else changes which images, layers and uses there are.
+func (s *Store) locked(do func() error) error {
+	f, err := os.OpenFile(s.path("lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("lock of image store %s: %w", s.dir, err)
+	}
+	return do()
+}
+
+// newFile is a file that is being written.
+const newFile = ".new-*"
+
+// write writes a file that is there whole or not at all. With lasting, a power cut does not undo it.
+func write(path string, data []byte, lasting bool) error {
+	f, err := os.CreateTemp(filepath.Dir(path), newFile)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is not there any more if all went well
+	defer f.Close()
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if lasting {
+		if err := f.Sync(); err != nil {
+			return err
+		}
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"archive/tar"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/berthproject/berth/agent/image/unpack"
+)
+
+// archive is a tar file with images, of which parts are read in any order.
+type archive struct {
+	file  *os.File
+	files map[string]part
+}
+
+// part is where in the archive a file is.
+type part struct {
+	at, size int64
+	link     string // a symbolic link's target, from the archive's root
+}
+
+// maxParts is how many files an archive may have.
+const maxParts = 100_000
+
+// openArchive copies the stream to a file of dir, unpacked, and finds what is in it.
+func openArchive(stream io.Reader, dir string, limits Limits) (*archive, error) {
+	f, err := os.CreateTemp(dir, "archive-")
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{file: f, files: map[string]part{}}
+	if err := a.fill(stream, limits); err != nil {
+		a.close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *archive) close() { a.file.Close() }
+
+func (a *archive) fill(stream io.Reader, limits Limits) error {
+	r, err := decompress(stream)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	n, err := io.Copy(a.file, io.LimitReader(r, limits.Bytes+1))
+	if err != nil {
+		return fmt.Errorf("reading the file: %w", err)
+	}
+	if n > limits.Bytes {
+		return fmt.Errorf("%w: the file has more than %d bytes", unpack.ErrTooLarge, limits.Bytes)
+	}
+	if _, err := a.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return a.scan()
+}
+
+// scan finds the files. A tar reader has read exactly the header when it returns it.
+func (a *archive) scan() error {
+	for r := tar.NewReader(a.file); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("it is no tar file with images: %w", err)
+		}
+		if len(a.files) >= maxParts {
+			return fmt.Errorf("%w: the file has more than %d parts", unpack.ErrTooLarge, maxParts)
+		}
+		at, err := a.file.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return err
+		}
+		name := path.Clean(h.Name)
+		switch h.Typeflag {
+		case tar.TypeReg:
+			a.files[name] = part{at: at, size: h.Size}
+		case tar.TypeSymlink: // old versions of docker save have a layer that is there twice so
+			a.files[name] = part{link: path.Join(path.Dir(name), h.Linkname)}
+		case tar.TypeLink:
+			a.files[name] = part{link: path.Clean(h.Linkname)}
+		}
+	}
+}
+
+// open opens a file of the archive.
+func (a *archive) open(name string) (*io.SectionReader, error) {
+	p, ok := a.files[path.Clean(name)]
+	for range 8 {
+		if p.link != "" {
+			p, ok = a.files[p.link]
+		}
+	}
+	if !ok || p.link != "" {
+		return nil, fmt.Errorf("%q is not in the file", name)
+	}
+	return io.NewSectionReader(a.file, p.at, p.size), nil
+}
+
+// read reads a document of the archive.
+func (a *archive) read(name string) ([]byte, error) {
+	r, err := a.open(name)
+	if err != nil {
+		return nil, err
+	}
+	if r.Size() > maxDocument {
+		return nil, fmt.Errorf("%q has %d bytes: at most %d are possible", name, r.Size(), maxDocument)
+	}
+	return io.ReadAll(r)
+}
+
+// blob reads a document of an OCI layout, and compares it with its digest.
+func (a *archive) blob(h v1.Hash) ([]byte, error) {
+	data, err := a.read(blobPath(h))
+	if err != nil {
+		return nil, err
+	}
+	return data, matches(data, h)
+}
+
+// layer is a layer of the archive, with the digest it has there. In an archive of docker save nobody says what
+// that must be: there, that of the unpacked layer counts alone.
+func (a *archive) layer(name string) (packed, error) {
+	r, err := a.open(name)
+	if err != nil {
+		return packed{}, err
+	}
+	h, _, err := v1.SHA256(r)
+	if err != nil {
+		return packed{}, err
+	}
+	return packed{digest: h, size: r.Size(), open: func() (io.ReadCloser, error) {
+		r, err := a.open(name)
+		return io.NopCloser(r), err
+	}}, nil
+}
+
+// maxNested is how many indexes may be within each other.
+const maxNested = 4
+
+// layoutIndex adds the images of an index that are for this machine: of a nested one the first.
+func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*source) error {
+	var index v1.IndexManifest
+	if err := json.Unmarshal(data, &index); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	if depth > maxNested {
+		return errors.New("its indexes are nested too deep")
+	}
+	for _, d := range index.Manifests {
+		if p := d.Platform; p != nil && (p.OS != "linux" || p.Architecture != runtime.GOARCH) {
+			continue
+		}
+		own, err := layoutName(d)
+		if err != nil {
+			return err
+		}
+		if own == "" {
+			own = name
+		}
+		text, err := a.blob(d.Digest)
+		if err != nil {
+			return fmt.Errorf("manifest %s: %w", d.Digest, err)
+		}
+		if d.MediaType.IsIndex() {
+			if err := a.layoutIndex(text, own, depth+1, out); err != nil {
+				return err
+			}
+		} else if d.MediaType.IsImage() || strings.TrimSpace(string(d.MediaType)) == "" {
+			src, err := a.layoutImage(d, text, own)
+			if err != nil {
+				return err
+			}
+			*out = append(*out, src)
+		}
+		if depth > 0 {
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package store
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/berthproject/berth/agent/image/unpack"
+	"github.com/berthproject/berth/agent/workload/pause"
+)
+
+// Names of the built-in images.
+const (
+	// PauseImage waits.
+	PauseImage = "berth.dev/pause:1"
+	// WorkloadImage is agent/workload, as this very program: it must link that package, whose init
+	// takes over where the program is called workload.
+	WorkloadImage = "berth.dev/workload:1"
+)
+
+func builtinName(full string) bool { return full == PauseImage || full == WorkloadImage }
+
+// Builtin makes the images that are made from the running program, PauseImage and
+// WorkloadImage, unless they are there and of this program.
+func (s *Store) Builtin(ctx context.Context) error {
+	if s.builtin != nil {
+		return s.builtin.Builtin(ctx)
+	}
+	unlock, err := s.layers.lock(ctx, "built-in")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.pauseImage(); err != nil {
+		return fmt.Errorf("image %s: %w", PauseImage, err)
+	}
+	if err := s.workloadImage(); err != nil {
+		return fmt.Errorf("image %s: %w", WorkloadImage, err)
+	}
+	return nil
+}
+
+func (s *Store) pauseImage() error {
+	program, err := pause.Program()
+	if err != nil {
+		return nil // for this machine there is none; nothing here needs it
+	}
+	return s.make(PauseImage, fmt.Sprintf("%x", sha256.Sum256(program)), v1.Config{Entrypoint: []string{"/pause"}},
+		func() ([]file, error) { return []file{{path: "/pause", mode: 0o755, data: program}}, nil })
+}
+
+func (s *Store) workloadImage() error {
+	info, err := os.Stat(self)
+	if err != nil {
+		return err
+	}
+	config := v1.Config{Entrypoint: []string{"/workload"}, Env: []string{"PATH=/"}, WorkingDir: "/"}
+	return s.make(WorkloadImage, identity(info), config, func() ([]file, error) {
+		libraries, err := libraries()
+		return append([]file{
+			{path: "/etc/group", mode: 0o644, data: []byte("root:x:0:\nnogroup:x:65534:\n")},
+			{path: "/etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/:/workload\nnobody:x:65534:65534:nobody:/:/workload\n")},
+			{path: "/tmp", mode: 0o777 | fs.ModeDir | fs.ModeSticky},
+			{path: "/workload", mode: 0o755, from: self},
+		}, libraries...), err
+	})
+}
+
+// make makes an image of one layer, unless the one that has its name is of that source.
+func (s *Store) make(name, source string, config v1.Config, files func() ([]file, error)) error {
+	if s.madeOf(name, source) {
+		return nil
+	}
+	list, err := files()
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if err := pack(sum, list); err != nil {
+		return err
+	}
+	diffID := v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum.Sum(nil))}
+	w, err := s.begin()
+	if err != nil {
+		return err
+	}
+	defer w.end()
+	dir, root, err := w.place()
+	if err != nil {
+		return err
+	}
+	size, err := lay(root, list)
+	if err != nil {
+		return err
+	}
+	if err := w.commit(dir, layer{DiffID: diffID, Size: size, Source: source}); err != nil {
+		return err
+	}
+	document, err := json.Marshal(v1.ConfigFile{Architecture: runtime.GOARCH, OS: "linux", Created: v1.Time{Time: time.Unix(0, 0).UTC()},
+		Config: config, RootFS: v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{diffID}}})
+	if err != nil {
+		return err
+	}
+	manifest, err := json.Marshal(v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1,
+		Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Size: int64(len(document)), Digest: digest(document)},
+		Layers: []v1.Descriptor{{MediaType: types.OCIUncompressedLayer, Digest: diffID, Size: size.Bytes}}})
+	if err != nil {
+		return err
+	}
+	if _, err := s.enter(entry{media: types.OCIManifestSchema1, name: name, builtin: true}, manifest, document); err != nil {
+		return err
+	}
+	return s.forgetOld(name)
+}
+
+// madeOf says whether the image is there and made of that source.
+func (s *Store) madeOf(name, source string) bool {
+	image, err := s.Resolve(name)
+	if err != nil || !image.Builtin || len(image.Lower) != 1 {
+		return false
+	}
+	l, err := readRecord(filepath.Dir(image.Lower[0]))
+	return err == nil && l.Source == source
+}
+
+// forgetOld removes built-in images that have lost their names to new ones.
+func (s *Store) forgetOld(name string) error {
+	images, err := s.List()
+	if err != nil {
+		return err
+	}
+	for _, image := range images {
+		if image.Builtin && len(image.Names) == 0 {
+			if err := s.Remove(image.ID); err != nil && !errors.Is(err, ErrNotFound) {
+				return fmt.Errorf("%s of an older program: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// file is one of a built-in image.
+type file struct {
+	path string // absolute
+	mode fs.FileMode
+	data []byte
+	from string // a file of this machine that it is
+	link string // of a symbolic link
+}
+
+// pack writes the files as a layer, of which the digest is taken.
+func pack(to io.Writer, files []file) error {
+	w := tar.NewWriter(to)
+	for _, f := range files {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.path[1:], Mode: int64(f.mode.Perm()), Size: int64(len(f.data))}
+		content := io.Reader(bytes.NewReader(f.data))
+		switch {
+		case f.mode.IsDir():
+			h.Typeflag, h.Name, h.Mode = tar.TypeDir, h.Name+"/", 0o1777
+		case f.link != "":
+			h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, f.link, 0o777
+		case f.from != "":
+			source, err := os.Open(f.from)
+			if err != nil {
+				return err
+			}
+			defer source.Close()
+			info, err := source.Stat()
+			if err != nil {
+				return err
+			}
+			h.Size, content = info.Size(), source
+		}
+		if err := w.WriteHeader(h); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+		if _, err := io.Copy(w, content); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	return w.Close()
+}
+
+// lay makes the files below root.
+func lay(root string, files []file) (unpack.Size, error) {
+	size := unpack.Size{Bytes: 4096, Inodes: 1}
+	for _, f := range files {
+		at := filepath.Join(root, f.path)
+		made, err := makeParents(root, path.Dir(f.path))
+		if err != nil {
+			return size, err
+		}
+		n := int64(len(f.data))
+		switch {
+		case f.mode.IsDir():
+			if err = os.Mkdir(at, 0o755); err == nil {
+				err = os.Chmod(at, f.mode)
+			}
+		case f.link != "":
+			err = os.Symlink(f.link, at)
+		case f.from != "":
+			n, err = link(f.from, at)
+		default:
+			if err = os.WriteFile(at, f.data, f.mode); err == nil {
+				err = os.Chmod(at, f.mode) // whatever the umask
+			}
+		}
+		if err != nil {
+			return size, fmt.Errorf("%s: %w", f.path, err)
+		}
+		size.Bytes, size.Inodes = size.Bytes+(n+4095)/4096*4096, size.Inodes+1+made
+	}
+	return size, nil
+}
+
+// makeParents makes a directory below root and those above it, for all to read, and returns how many it made.
+func makeParents(root, dir string) (int64, error) {
+	if dir == "/" {
+		return 0, nil
+	}
+	made, err := makeParents(root, path.Dir(dir))
+	if err != nil {
+		return made, err
+	}
+	at := filepath.Join(root, dir)
+	if err := os.Mkdir(at, 0o755); errors.Is(err, fs.ErrExist) {
+		return made, nil
+	} else if err != nil {
+		return made, err
+	}
+	return made + 1, os.Chmod(at, 0o755)
+}

@@ -1,0 +1,234 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/image/unpack"
+)
+
+// Progress is called while layers come: of the layer, done bytes of total (packed) are here. It may be
+// called from many goroutines.
+type Progress func(layer string, done, total int64)
+
+// source is an image that is to be brought.
+type source struct {
+	name     string // with a tag, in full; may be empty
+	pulled   string
+	media    types.MediaType
+	manifest []byte
+	config   []byte
+	layers   []packed // lowest first
+	stop     func()   // ends what still sends layers; optional
+}
+
+// packed is a layer as it comes.
+type packed struct {
+	digest v1.Hash // of what comes
+	size   int64
+	open   func() (io.ReadCloser, error)
+}
+
+// maxDocument is how large manifests and configurations may be. Registries take 4 MiB.
+const maxDocument = 8 << 20
+
+// diffIDs reads from a configuration which unpacked layers an image has, lowest first.
+func diffIDs(config []byte) ([]v1.Hash, error) {
+	c, err := v1.ParseConfigFile(bytes.NewReader(config))
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	return c.RootFS.DiffIDs, nil
+}
+
+// check says what is wrong with an image before anything of it is brought.
+func (s *Store) check(src *source) error {
+	if len(src.config) > maxDocument || len(src.manifest) > maxDocument {
+		return fmt.Errorf("its configuration has %d bytes and its manifest %d: at most %d are possible", len(src.config), len(src.manifest), maxDocument)
+	}
+	c, err := v1.ParseConfigFile(bytes.NewReader(src.config))
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	if c.OS != "" && c.OS != "linux" {
+		return fmt.Errorf("it is for %s: want an image for linux", c.OS)
+	}
+	if c.Architecture != "" && c.Architecture != runtime.GOARCH {
+		return fmt.Errorf("it is for %s: this machine is %s", c.Architecture, runtime.GOARCH)
+	}
+	if len(c.RootFS.DiffIDs) != len(src.layers) {
+		return fmt.Errorf("its configuration names %d layers, its manifest %d", len(c.RootFS.DiffIDs), len(src.layers))
+	}
+	if len(src.layers) > s.limits.Layers {
+		return fmt.Errorf("%w: it has %d layers: at most %d are possible", unpack.ErrTooLarge, len(src.layers), s.limits.Layers)
+	}
+	return nil
+}
+
+// atOnce is how many layers of an image come at the same time.
+const atOnce = 3
+
+// install brings an image.
+func (s *Store) install(ctx context.Context, src *source, progress Progress) (Image, error) {
+	if err := s.check(src); err != nil {
+		return Image{}, err
+	}
+	ids, err := diffIDs(src.config)
+	if err != nil {
+		return Image{}, err
+	}
+	w, err := s.begin()
+	if err != nil {
+		return Image{}, err
+	}
+	defer w.end()
+	budget := unpack.NewBudget(unpack.Size{Bytes: s.limits.Bytes, Inodes: s.limits.Inodes}, s.dir, s.limits.Spare)
+	if err := w.bringAll(ctx, src, ids, budget, progress); err != nil {
+		return Image{}, err
+	}
+	if err := syncDisk(s.dir); err != nil { // or a power cut leaves empty files in layers that count
+		return Image{}, err
+	}
+	e := entry{media: src.media, size: int64(len(src.manifest)), name: src.name, pulled: src.pulled}
+	return s.enter(e, src.manifest, src.config)
+}
+
+// enter adds an image whose layers are there.
+func (s *Store) enter(e entry, manifest, config []byte) (image Image, err error) {
+	e.size = int64(len(manifest))
+	e.manifest, e.id = digest(manifest), digest(config)
+	err = s.locked(func() error {
+		if err := write(s.blob(e.manifest), manifest, true); err != nil {
+			return err
+		}
+		if err := write(s.blob(e.id), config, true); err != nil {
+			return err
+		}
+		entries, err := s.readIndex()
+		if err != nil {
+			return err
+		}
+		if err := s.writeIndex(named(entries, e)); err != nil {
+			return err
+		}
+		images, err := s.list()
+		if err == nil {
+			image, err = resolve(images, e.id.String())
+		}
+		return err
+	})
+	return image, err
+}
+
+func digest(data []byte) v1.Hash {
+	sum := sha256.Sum256(data)
+	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum[:])}
+}
+
+// syncDisk has the disk keep what was written.
+func syncDisk(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return unix.Syncfs(int(f.Fd()))
+}
+
+// bringAll brings the layers that are not there.
+func (w *work) bringAll(ctx context.Context, src *source, ids []v1.Hash, budget *unpack.Budget, progress Progress) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if src.stop != nil {
+		defer src.stop()
+		context.AfterFunc(ctx, src.stop)
+	}
+	var all sync.WaitGroup
+	turns := make(chan struct{}, atOnce)
+	for i, id := range ids {
+		all.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			if ctx.Err() != nil {
+				return
+			}
+			if err := w.bring(ctx, src.layers[i], id, budget, progress); err != nil {
+				cancel(fmt.Errorf("layer %d of %d, %s: %w", i+1, len(ids), src.layers[i].digest, err)) // the first one counts
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// bring makes a layer be there: it is unpacked as it comes, and is the store's when both digests are right.
+func (w *work) bring(ctx context.Context, p packed, id v1.Hash, budget *unpack.Budget, progress Progress) error {
+	unlock, err := w.store.layers.lock(ctx, id.String())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if there, err := w.find(id); there || err != nil {
+		return err
+	}
+	dir, files, err := w.place()
+	if err != nil {
+		return err
+	}
+	packedStream, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer packedStream.Close()
+	came := &counting{r: packedStream, hash: sha256.New(), size: p.size, tell: func(n int64) {
+		if progress != nil {
+			progress(p.digest.String(), n, p.size)
+		}
+	}}
+	stream, err := decompress(came)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	sum := sha256.New()
+	both := io.TeeReader(stream, sum)
+	result, err := unpack.Layer(ctx, files, both, budget)
+	if err != nil {
+		return err
+	}
+	// What follows the end of a tar file is part of its digest.
+	if _, err := io.Copy(io.Discard, io.LimitReader(both, maxTail)); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, came); err != nil {
+		return err
+	}
+	if err := errors.Join(wrong("packed", p.digest, came.hash), wrong("unpacked", id, sum)); err != nil {
+		return err
+	}
+	return w.commit(dir, layer{DiffID: id, Size: result.Size, Opaque: result.Opaque})
+}
+
+// maxTail is how much may follow the end of a tar file: some fill up to a block of theirs.
+const maxTail = 16 << 20
+
+// wrong compares a digest.
+func wrong(what string, want v1.Hash, got hash.Hash) error {
+	if sum := hex.EncodeToString(got.Sum(nil)); sum != want.Hex {
+		return fmt.Errorf("%w: %s it should be %s, and is sha256:%s", errDigest, what, want, sum)
+	}
+	return nil
+}

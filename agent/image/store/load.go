@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Load brings the images of a tar file, of `docker save` or an OCI layout, packed or not, and returns them. Those
+// without a name in the file get name, which may be empty; progress may be nil.
+func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress Progress) ([]Image, error) {
+	if name != "" {
+		full, err := fullName(name)
+		if err != nil {
+			return nil, err
+		}
+		if builtinName(full) {
+			return nil, fmt.Errorf("image name %q: it is that of an image of berth's own", name)
+		}
+		name = full
+	}
+	w, err := s.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer w.end()
+	a, err := openArchive(file, w.dir, s.limits)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	sources, err := a.sources()
+	if err != nil {
+		return nil, err
+	}
+	var out []Image
+	for i, src := range sources {
+		if src.name == "" && len(sources) == 1 {
+			src.name = name
+		}
+		image, err := s.install(ctx, src, progress)
+		if err != nil {
+			return out, fmt.Errorf("image %d of %d in the file: %w", i+1, len(sources), err)
+		}
+		out = append(out, image)
+	}
+	return out, nil
+}
+
+// sources are the images of the archive. One that has several names is there as often.
+func (a *archive) sources() ([]*source, error) {
+	if _, ok := a.files["manifest.json"]; ok {
+		return a.dockerSources()
+	}
+	if _, ok := a.files["index.json"]; ok {
+		return a.layoutSources()
+	}
+	return nil, errors.New("the file has neither manifest.json (of docker save) nor index.json (of an OCI layout): it is no image")
+}
+
+// dockerSources reads an archive as `docker save` makes it.
+func (a *archive) dockerSources() ([]*source, error) {
+	data, err := a.read("manifest.json")
+	if err != nil {
+		return nil, err
+	}
+	var list []struct {
+		Config   string
+		RepoTags []string
+		Layers   []string
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("manifest.json: %w", err)
+	}
+	var out []*source
+	for _, image := range list {
+		src := &source{media: types.OCIManifestSchema1}
+		if src.config, err = a.read(image.Config); err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+		manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1,
+			Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Size: int64(len(src.config)), Digest: digest(src.config)}, Layers: []v1.Descriptor{}}
+		for _, path := range image.Layers {
+			p, err := a.layer(path)
+			if err != nil {
+				return nil, err
+			}
+			src.layers = append(src.layers, p)
+			manifest.Layers = append(manifest.Layers, v1.Descriptor{MediaType: types.OCIUncompressedLayer, Size: p.size, Digest: p.digest})
+		}
+		if src.manifest, err = json.Marshal(manifest); err != nil {
+			return nil, err
+		}
+		if out, err = appendNamed(out, src, image.RepoTags); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// appendNamed adds an image once for each name.
+func appendNamed(out []*source, src *source, names []string) ([]*source, error) {
+	if len(names) == 0 {
+		return append(out, src), nil
+	}
+	for _, n := range names {
+		full, err := fullName(n)
+		if err != nil {
+			return nil, err
+		}
+		if builtinName(full) {
+			return nil, fmt.Errorf("image name %q: it is that of an image of berth's own", n)
+		}
+		one := *src
+		one.name = full
+		out = append(out, &one)
+	}
+	return out, nil
+}
+
+// layoutSources reads an OCI layout.
+func (a *archive) layoutSources() ([]*source, error) {
+	data, err := a.read("index.json")
+	if err != nil {
+		return nil, err
+	}
+	var out []*source
+	if err := a.layoutIndex(data, "", 0, &out); err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, errors.New("index.json has no image for this machine")
+	}
+	return out, nil
+}
+
+// layoutImage reads an image of an OCI layout.
+func (a *archive) layoutImage(d v1.Descriptor, data []byte, name string) (*source, error) {
+	var manifest v1.Manifest
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		return nil, fmt.Errorf("manifest %s: %w", d.Digest, err)
+	}
+	src := &source{name: name, media: d.MediaType, manifest: data}
+	var err error
+	if src.config, err = a.blob(manifest.Config.Digest); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	for _, l := range manifest.Layers {
+		if err := mayCome(l); err != nil {
+			return nil, fmt.Errorf("layer %s: %w", l.Digest, err)
+		}
+		p, err := a.layer(blobPath(l.Digest))
+		if err != nil {
+			return nil, err
+		}
+		p.digest, p.size = l.Digest, l.Size
+		src.layers = append(src.layers, p)
+	}
+	return src, nil
+}
+
+// blobPath is where an OCI layout has a blob.
+func blobPath(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
+
+// layoutName is the name that an entry of an index gives: containerd's annotation, or the OCI's if it is a whole name.
+func layoutName(d v1.Descriptor) (string, error) {
+	name := d.Annotations["io.containerd.image.name"]
+	if ref := d.Annotations[annotationName]; name == "" && strings.ContainsAny(ref, "/:") {
+		name = ref
+	}
+	if name == "" {
+		return "", nil
+	}
+	full, err := fullName(name)
+	if err == nil && builtinName(full) {
+		err = fmt.Errorf("image name %q: it is that of an image of berth's own", name)
+	}
+	return full, err
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Auth is what a registry is told. Fields are those of an image pull secret.
+type Auth struct {
+	Username, Password, IdentityToken, RegistryToken string
+}
+
+// stalled is how long a registry may send nothing of a layer.
+const stalled = 2 * time.Minute
+
+// Pull brings an image from its registry and returns it. Over plain HTTP only
+// from this machine. A nil auth is anonymous; progress may be nil.
+func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Progress) (Image, error) {
+	full, err := fullName(image)
+	if err != nil {
+		return Image{}, err
+	}
+	if builtinName(full) {
+		have, err := s.Resolve(full)
+		if err != nil {
+			return Image{}, fmt.Errorf("%w: it is made by berth itself when it needs it, and no registry has it", err)
+		}
+		return have, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	src, err := fetch(ctx, cancel, full, auth)
+	if err != nil {
+		return Image{}, fmt.Errorf("image %s: %w", full, because(ctx, err))
+	}
+	out, err := s.install(ctx, src, progress)
+	if err != nil {
+		return Image{}, fmt.Errorf("image %s: %w", full, because(ctx, err))
+	}
+	return out, nil
+}
+
+// because is why a call was cut off, if it was, or else err.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// fetch asks the registry what the image is. Its layers come when they are opened, as long as ctx lasts.
+func fetch(ctx context.Context, cancel context.CancelCauseFunc, full string, auth *Auth) (*source, error) {
+	ref, err := name.ParseReference(full)
+	if err != nil {
+		return nil, err
+	}
+	with := authn.Anonymous
+	if auth != nil {
+		with = authn.FromConfig(authn.AuthConfig{Username: auth.Username, Password: auth.Password, IdentityToken: auth.IdentityToken, RegistryToken: auth.RegistryToken})
+	}
+	found, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuth(with), remote.WithTransport(guarded{remote.DefaultTransport}),
+		remote.WithPlatform(v1.Platform{OS: "linux", Architecture: runtime.GOARCH}), remote.WithUserAgent("berth"))
+	if err != nil {
+		return nil, err
+	}
+	image, err := found.Image()
+	if err != nil {
+		return nil, err
+	}
+	src := &source{stop: func() { cancel(nil) }}
+	if _, tagged := ref.(name.Tag); tagged {
+		src.name = full
+	}
+	if src.pulled, err = fullName(repository(full) + "@" + found.Digest.String()); err != nil {
+		return nil, err
+	}
+	return src, src.describe(ctx, cancel, image)
+}
+
+// repository is a full name without its tag or digest.
+func repository(full string) string {
+	for i := len(full) - 1; i >= 0 && full[i] != '/'; i-- {
+		if full[i] == '@' || full[i] == ':' {
+			full = full[:i]
+		}
+	}
+	return full
+}
+
+// describe reads manifest and configuration of the image.
+func (src *source) describe(ctx context.Context, cancel context.CancelCauseFunc, image v1.Image) error {
+	manifest, err := image.Manifest()
+	if err != nil {
+		return err
+	}
+	if src.manifest, err = image.RawManifest(); err != nil {
+		return err
+	}
+	if src.media, err = image.MediaType(); err != nil {
+		return err
+	}
+	if manifest.Config.Size > maxDocument {
+		return fmt.Errorf("its configuration has %d bytes: at most %d are possible", manifest.Config.Size, maxDocument)
+	}
+	if src.config, err = image.RawConfigFile(); err != nil {
+		return err
+	}
+	if err := matches(src.config, manifest.Config.Digest); err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	for i, d := range manifest.Layers {
+		if err := mayCome(d); err != nil {
+			return fmt.Errorf("layer %d of %d, %s: %w", i+1, len(manifest.Layers), d.Digest, err)
+		}
+		src.layers = append(src.layers, packed{digest: d.Digest, size: d.Size, open: func() (io.ReadCloser, error) {
+			l, err := image.LayerByDigest(d.Digest)
+			if err != nil {
+				return nil, err
+			}
+			r, err := l.Compressed()
+			if err != nil {
+				return nil, err
+			}
+			return &watched{ReadCloser: r, ctx: ctx, timer: time.AfterFunc(stalled, func() {
+				cancel(fmt.Errorf("the registry has sent nothing for %v", stalled))
+			})}, nil
+		}})
+	}
+	return nil
+}
+
+// mayCome refuses what is no layer, and layers from elsewhere than the image's own registry.
+func mayCome(d v1.Descriptor) error {
+	switch d.MediaType {
+	case types.OCILayer, types.OCILayerZStd, types.OCIUncompressedLayer, types.DockerLayer, types.DockerUncompressedLayer:
+	default:
+		return fmt.Errorf("its media type is %q: want a tar file, packed by gzip or zstd or not at all", d.MediaType)
+	}
+	if len(d.URLs) > 0 {
+		return fmt.Errorf("it is to be fetched from %s: only the image's own registry is asked", d.URLs[0])
+	}
+	return nil
+}
+
+// watched is a layer that must not stall.
+type watched struct {
+	io.ReadCloser
+	ctx   context.Context
+	timer *time.Timer
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if n > 0 {
+		w.timer.Reset(stalled)
+	}
+	if err != nil && err != io.EOF {
+		err = because(w.ctx, err)
+	}
+	return n, err
+}
+
+func (w *watched) Close() error {
+	w.timer.Stop()
+	return w.ReadCloser.Close()
+}
+
+// guarded lets no request go to another machine in the clear.
+type guarded struct{ http.RoundTripper }
+
+func (g guarded) RoundTrip(req *http.Request) (*http.Response, error) {
+	host := req.URL.Hostname()
+	if ip := net.ParseIP(host); req.URL.Scheme != "https" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("%s would be asked over plain HTTP: that is for registries on this machine alone", req.URL.Host)
+	}
+	return g.RoundTripper.RoundTrip(req)
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Remove removes a name, and the image with its last one; an id or a name with a digest removes the image with
+// all its names. Layers that another image or a container uses stay as long as that lasts.
+func (s *Store) Remove(name string) error {
+	return s.change(func(entries []entry) ([]entry, error) {
+		images, err := s.list()
+		if err != nil {
+			return nil, err
+		}
+		image, err := resolve(images, name)
+		if err != nil {
+			return nil, err
+		}
+		full, err := fullName(name)
+		one := err == nil && slices.Contains(image.Names, full) && len(image.Names) > 1
+		return slices.DeleteFunc(entries, func(e entry) bool {
+			return e.id.String() == image.ID && (!one || e.name == full)
+		}), nil
+	})
+}
+
+// change changes which images there are, and removes what nobody needs any more.
+func (s *Store) change(do func([]entry) ([]entry, error)) error {
+	w, err := s.begin()
+	if err != nil {
+		return err
+	}
+	defer w.end() // which removes what was moved there
+	return s.locked(func() error {
+		entries, err := s.readIndex()
+		if err != nil {
+			return err
+		}
+		if entries, err = do(entries); err != nil {
+			return err
+		}
+		if err := s.writeIndex(entries); err != nil {
+			return err
+		}
+		return s.collect(w, entries)
+	})
+}
+
+// collect moves layers and blobs that nobody needs into w's directory. The store is locked.
+func (s *Store) collect(w *work, entries []entry) error {
+	layers, blobs := map[string]bool{}, map[string]bool{}
+	for _, e := range entries {
+		data, err := s.readBlob(e.id)
+		if err != nil {
+			return err // and nothing is removed
+		}
+		config, err := diffIDs(data)
+		if err != nil {
+			return err
+		}
+		for _, diffID := range config {
+			layers[layerName(diffID)] = true
+		}
+		blobs[e.id.Hex], blobs[e.manifest.Hex] = true, true
+	}
+	if err := errors.Join(s.heldByWork(layers), s.heldByUses(layers)); err != nil {
+		return err
+	}
+	if err := w.discard(s.path("layers"), layers); err != nil {
+		return err
+	}
+	return w.discard(s.path("blobs", "sha256"), blobs)
+}
+
+// discard moves what is in dir but not to be kept away.
+func (w *work) discard(dir string, keep map[string]bool) error {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if keep[d.Name()] {
+			continue
+		}
+		w.next++
+		if err := os.Rename(filepath.Join(dir, d.Name()), filepath.Join(w.dir, fmt.Sprintf("discarded-%d", w.next))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes what a killed process has left: its works, images that lack something, and what no image needs.
+func (s *Store) sweep() error {
+	err := s.locked(func() error {
+		list, err := os.ReadDir(s.path("tmp"))
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			if dir := s.path("tmp", d.Name()); abandoned(dir) {
+				if err := os.RemoveAll(dir); err != nil {
+					return err
+				}
+			}
+		}
+		return s.sweepNew(s.dir, s.path("uses"))
+	})
+	if err != nil {
+		return err
+	}
+	return s.change(func(entries []entry) ([]entry, error) {
+		var whole []entry
+		for _, e := range entries {
+			_, err := s.image(e)
+			if err == nil {
+				_, err = s.readBlob(e.manifest)
+			}
+			if err != nil && !missing(err) {
+				return nil, fmt.Errorf("image %s: %w", cmp.Or(e.name, e.pulled, e.id.String()), err)
+			}
+			if err == nil {
+				whole = append(whole, e)
+			}
+		}
+		return whole, nil
+	})
+}
+
+// sweepNew removes files whose writing was cut off. The store is locked.
+func (s *Store) sweepNew(dirs ...string) error {
+	for _, dir := range dirs {
+		left, err := filepath.Glob(filepath.Join(dir, newFile))
+		if err != nil {
+			return err
+		}
+		for _, path := range left {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Usage of a store.
+type Usage struct {
+	Dir           string
+	Bytes, Inodes int64
+}
+
+// Usage is what all images of this store hold, each layer once.
+func (s *Store) Usage() (Usage, error) {
+	u := Usage{Dir: s.dir}
+	list, err := os.ReadDir(s.path("layers"))
+	if err != nil {
+		return u, err
+	}
+	for _, d := range list {
+		l, err := readRecord(s.path("layers", d.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return u, err
+		}
+		u.Bytes, u.Inodes = u.Bytes+l.Bytes, u.Inodes+l.Inodes
+	}
+	return u, nil
+}

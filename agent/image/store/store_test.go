@@ -1,0 +1,149 @@
+package store_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// open opens a store that goes with the test.
+func open(t *testing.T, o store.Options) *store.Store {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		testkit.Skip(t, "root", "layers have owners and whiteouts")
+	}
+	if o.Limits.Spare == 0 {
+		o.Limits.Spare = -1 // however full the machine is
+	}
+	s, err := store.Open(filepath.Join(t.TempDir(), "images"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// build makes an image of layers with files, path to content.
+func build(t *testing.T, layers ...[]oci.File) v1.Image {
+	t.Helper()
+	image, err := oci.Build(oci.Spec{Layers: layers, Entrypoint: []string{"/bin/app"}, User: "1000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// serve serves images under team/app:TAG and returns their registry.
+func serve(t *testing.T, images map[string]v1.Image) *oci.Registry {
+	t.Helper()
+	r, err := oci.Serve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	for tag, image := range images {
+		if _, err := r.Add("team/app", tag, image); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// stack mounts the layers as a container has them, and returns where.
+func stack(t *testing.T, image store.Image) string {
+	t.Helper()
+	at, upper := t.TempDir(), t.TempDir()
+	for _, d := range []string{"upper", "work"} {
+		if err := os.Mkdir(filepath.Join(upper, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options := "lowerdir=" + strings.Join(image.Lower, ":") + ",upperdir=" + upper + "/upper,workdir=" + upper + "/work"
+	if err := unix.Mount("overlay", at, "overlay", 0, options); err != nil {
+		testkit.Skip(t, "overlay", err.Error())
+	}
+	t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
+	return at
+}
+
+func pull(t *testing.T, s *store.Store, name string) store.Image {
+	t.Helper()
+	image, err := s.Pull(t.Context(), name, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// empty fails if anything but what an empty store has is in it.
+func empty(t *testing.T, s *store.Store) {
+	t.Helper()
+	for _, dir := range []string{"layers", "tmp", "uses", "blobs/sha256"} {
+		left, err := os.ReadDir(filepath.Join(s.Dir(), dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) > 0 {
+			t.Errorf("%s has %d entries left, such as %s", dir, len(left), left[0].Name())
+		}
+	}
+}
+
+func TestPullUseRemove(t *testing.T) {
+	base := []oci.File{{Path: "/bin/app", Mode: 0o755, Data: []byte("app")}, {Path: "/etc/old", Mode: 0o644, Data: []byte("old")}, {Path: "/var/a/b", Mode: 0o600}}
+	one := build(t, base, []oci.File{{Path: "/etc/.wh.old"}, {Path: "/etc/new", Mode: 0o644}, {Path: "/var/a/.wh..wh..opq"}, {Path: "/var/a/c", Mode: 0o600}})
+	two := build(t, base)
+	r := serve(t, map[string]v1.Image{"1": one, "2": two})
+	s := open(t, store.Options{})
+	image := pull(t, s, r.Host()+"/team/app:1")
+	if image.Config.User != "1000" || len(image.Lower) != 2 || !slices.Equal(image.Names, []string{r.Host() + "/team/app:1"}) || len(image.Pulled) != 1 {
+		t.Fatalf("%+v", image)
+	}
+	at := stack(t, image)
+	var have []string
+	_ = filepath.WalkDir(at, func(path string, _ os.DirEntry, _ error) error {
+		have = append(have, strings.TrimPrefix(path, at))
+		return nil
+	})
+	if want := []string{"", "/bin", "/bin/app", "/etc", "/etc/new", "/var", "/var/a", "/var/a/c"}; !slices.Equal(have, want) {
+		t.Errorf("the container sees %q, want %q", have, want)
+	}
+	if other := pull(t, s, r.Host()+"/team/app:2"); other.Lower[0] != image.Lower[1] {
+		t.Errorf("the layer that two images have is there twice: %s and %s", other.Lower[0], image.Lower[1])
+	}
+	if u, err := s.Usage(); err != nil || u.Inodes != 8+7 {
+		t.Errorf("usage %+v, %v, want 15 inodes", u, err)
+	}
+	if _, err := s.Use("c1", image.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{image.ID, image.Pulled[0], image.Names[0], image.ID[7:20]} {
+		if have, err := s.Resolve(name); err != nil || have.ID != image.ID {
+			t.Errorf("%s: %v, %v", name, have.ID, err)
+		}
+	}
+	for _, name := range []string{image.ID, r.Host() + "/team/app:2"} {
+		if err := s.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Resolve(image.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a removed image: %v", err)
+	}
+	if _, err := os.Stat(image.Lower[0]); err != nil {
+		t.Errorf("a layer in use is gone: %v", err)
+	}
+	if err := s.Drop("c1"); err != nil {
+		t.Fatal(err)
+	}
+	empty(t, s)
+}

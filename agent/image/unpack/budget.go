@@ -1,0 +1,71 @@
+package unpack
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Size is what a layer takes on disk: its files by whole blocks, and a block for
+// each directory.
+type Size struct {
+	Bytes  int64 `json:"bytes"`
+	Inodes int64 `json:"inodes"`
+}
+
+// block is what the smallest file takes.
+const block = 4096
+
+// maxNames is how many bytes the names of a layer's directories may have together: they are remembered, for
+// their times.
+const maxNames = 64 << 20
+
+// ErrTooLarge says that an image takes more than it may.
+var ErrTooLarge = errors.New("image is too large")
+
+// Budget is what the layers of an image may still take, together. It may be used
+// from many goroutines.
+type Budget struct {
+	mu     sync.Mutex
+	limit  Size
+	left   Size
+	dir    string // on the disk that is filled
+	spare  int64  // bytes of it that stay free
+	unseen int64  // bytes and inodes taken since the disk was looked at
+}
+
+// NewBudget allows so much, below dir, and leaves spare bytes of its disk free.
+func NewBudget(limit Size, dir string, spare int64) *Budget {
+	return &Budget{limit: limit, left: limit, dir: dir, spare: spare, unseen: lookEvery}
+}
+
+// lookEvery is how many bytes are written between looks at the disk.
+const lookEvery = 16 << 20
+
+// take takes from the budget, or says what is exceeded.
+func (b *Budget) take(s Size) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left.Bytes -= s.Bytes
+	b.left.Inodes -= s.Inodes
+	if b.left.Bytes < 0 {
+		return fmt.Errorf("%w: unpacked it has more than %d bytes", ErrTooLarge, b.limit.Bytes)
+	}
+	if b.left.Inodes < 0 {
+		return fmt.Errorf("%w: it has more than %d files, directories and links", ErrTooLarge, b.limit.Inodes)
+	}
+	if b.unseen += s.Bytes + s.Inodes*block; b.unseen < lookEvery {
+		return nil
+	}
+	b.unseen = 0
+	var fs unix.Statfs_t
+	if err := unix.Statfs(b.dir, &fs); err != nil {
+		return fmt.Errorf("disk of %s: %w", b.dir, err)
+	}
+	if free := int64(fs.Bavail) * fs.Bsize; free < b.spare+lookEvery {
+		return fmt.Errorf("%w: %d bytes of the disk are free, and %d are to stay so", ErrTooLarge, free, b.spare)
+	}
+	return nil
+}
