@@ -2,8 +2,19 @@ package embedded
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
 
+	"golang.org/x/sys/unix"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/network"
 	"github.com/berthproject/berth/agent/runtime"
 )
 
@@ -13,32 +24,114 @@ const Name = "berth"
 // Runtime runs containers. It may be used from many goroutines.
 type Runtime struct {
 	store.Images
-	runtime.Containers
-	runtime.Sandboxes
-	opts Options
+	opts    Options
+	host    *cgroup.Host
+	log     klog.Logger
+	self    *self
+	network *network.Network // nil: there is none but the host's
+	streams *streams
+	lock    *os.File
+
+	mu         sync.Mutex
+	sandboxes  map[string]*sandbox
+	containers map[string]*container
+	listeners  map[int]chan runtime.ContainerEvent
+	listened   int // numbers the listeners
+	layers     layerSizes
 }
+
+var _ runtime.Service = (*Runtime)(nil)
 
 // New takes up what runs in the directory, and removes what a killed agent left half done.
-func New(ctx context.Context, o Options) (*Runtime, error) {
-	if err := o.Validate(); err != nil {
+func New(ctx context.Context, o Options) (r *Runtime, err error) {
+	if err := errors.Join(o.Validate(), Missing()); err != nil {
 		return nil, err
 	}
-	return &Runtime{Images: store.Images{Store: o.Images}, opts: o}, nil
+	r = &Runtime{Images: store.Images{Store: o.Images}, opts: o, log: o.Log,
+		sandboxes: map[string]*sandbox{}, containers: map[string]*container{}, listeners: map[int]chan runtime.ContainerEvent{}}
+	defer func() {
+		if err != nil {
+			_ = r.Close()
+		}
+	}()
+	if r.host, err = cgroup.Find(); err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{r.opts.sandboxes(), r.opts.containers()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("embedded runtime: %w", err)
+		}
+	}
+	if r.lock, err = lockDir(o.Dir); err != nil {
+		return nil, err
+	}
+	if r.self, err = openSelf(); err != nil {
+		return nil, err
+	}
+	if o.PodCIDR != "" {
+		r.network, err = network.Open(network.Options{Dir: o.network(), CIDR: o.PodCIDR, Bridge: o.Bridge, Log: o.Log})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if r.streams, err = r.serveStreams(); err != nil {
+		return nil, err
+	}
+	return r, r.takeUp()
 }
 
+// lockDir keeps other runtimes out of the directory.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("embedded runtime: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("embedded runtime: dir %s: in use by another process (it holds %s): stop it, or choose another directory", dir, f.Name())
+	}
+	return f, nil
+}
+
+func (o Options) sandboxes() string  { return filepath.Join(o.Dir, "sandboxes") }
+func (o Options) containers() string { return filepath.Join(o.Dir, "containers") }
+func (o Options) network() string    { return filepath.Join(o.Dir, "network") }
+
 // Close lets go of all; containers run on.
-func (r *Runtime) Close() error { return nil }
+func (r *Runtime) Close() error {
+	if r.streams != nil {
+		r.streams.close()
+	}
+	r.mu.Lock()
+	for _, c := range r.containers {
+		c.letGo()
+	}
+	for _, s := range r.sandboxes {
+		s.letGo()
+	}
+	r.mu.Unlock()
+	if r.self != nil {
+		r.self.close()
+	}
+	if r.lock != nil {
+		return r.lock.Close()
+	}
+	return nil
+}
 
-// Destroy ends and removes all sandboxes and containers, the network and the directory; images stay.
-func (r *Runtime) Destroy(ctx context.Context) error { return nil }
+// Version says who the runtime is.
+func (r *Runtime) Version(context.Context) (*cri.VersionResponse, error) {
+	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: Name, RuntimeVersion: "1", RuntimeApiVersion: "v1"}, nil
+}
 
-// Wipe is Destroy of what a runtime with these options left when its process was killed.
-// Images need not be given. Cgroups that pods were put into are their makers'.
-func Wipe(ctx context.Context, o Options) error { return nil }
+// Status says that the runtime is ready, and its network if it has one.
+func (r *Runtime) Status(context.Context) (*cri.RuntimeStatus, error) {
+	net := &cri.RuntimeCondition{Type: cri.NetworkReady, Status: true}
+	if r.network == nil {
+		net = &cri.RuntimeCondition{Type: cri.NetworkReady, Reason: "NoPodCIDR", Message: "no podCIDR was given: only pods of the host's network run"}
+	}
+	return &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{{Type: cri.RuntimeReady, Status: true}, net}}, nil
+}
 
 // SandboxImage is the image that sandboxes run: none.
 func (r *Runtime) SandboxImage(context.Context) (string, error) { return "", nil }
-
-// Missing says what this machine lacks to run containers with this package, nil when nothing is;
-// each of the joined errors is a line for people.
-func Missing() error { return nil }

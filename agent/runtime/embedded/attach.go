@@ -1,0 +1,130 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// shimPatience is how long a shim may take to answer.
+const shimPatience = 10 * time.Second
+
+// control connects to the container's shim.
+func (c *container) control() (*net.UnixConn, error) {
+	dir, err := os.Open(c.dir) // a socket's path is short, a directory's may be long
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	name := fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), shim.Socket)
+	return net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: name, Net: "unixpacket"})
+}
+
+// ReopenContainerLog makes the container write to a new file under its log path.
+func (r *Runtime) ReopenContainerLog(_ context.Context, id string) error {
+	c := r.container(id)
+	if c == nil {
+		return notFound("container", id)
+	}
+	if state := c.state(); state != cri.ContainerState_CONTAINER_RUNNING {
+		return status.Errorf(codes.FailedPrecondition, "container %s is %v: only the log of a running one is opened anew", id, state)
+	}
+	conn, err := c.control()
+	if err != nil {
+		return fmt.Errorf("log of container %s: %w", id, err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(shimPatience))
+	if _, err := conn.Write([]byte{shim.PacketReopen}); err != nil {
+		return fmt.Errorf("log of container %s: %w", id, err)
+	}
+	answer := make([]byte, 4096)
+	n, err := conn.Read(answer)
+	if err != nil {
+		return fmt.Errorf("log of container %s: %w", id, err)
+	}
+	if n > 1 {
+		return fmt.Errorf("log of container %s: %s", id, answer[1:n])
+	}
+	return nil
+}
+
+// Attach implements streaming.Runtime.
+func (s streamer) Attach(ctx context.Context, id string, in io.Reader, out, errOut io.WriteCloser, _ bool, resize <-chan remotecommand.TerminalSize) error {
+	c := s.container(id)
+	if c == nil {
+		return notFound("container", id)
+	}
+	conn, err := c.control()
+	if err != nil {
+		return fmt.Errorf("attaching to container %s: %w", id, err)
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if _, err := conn.Write([]byte{shim.PacketAttach}); err != nil {
+		return err
+	}
+	go func() {
+		for size := range resize {
+			packet := []byte{shim.PacketResize, byte(size.Width), byte(size.Width >> 8), byte(size.Height), byte(size.Height >> 8)}
+			if _, err := conn.Write(packet); err != nil {
+				return
+			}
+		}
+	}()
+	if in != nil {
+		go feed(conn, in)
+	}
+	packet := make([]byte, 2*shim.MaxPacket)
+	for {
+		n, err := conn.Read(packet)
+		if n == 0 || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+			return nil // the container has ended, or who asked has gone
+		}
+		if err != nil {
+			return err
+		}
+		var to io.Writer
+		switch packet[0] {
+		case shim.PacketOut:
+			to = writer(out)
+		case shim.PacketErr:
+			to = writer(errOut)
+		}
+		if to != nil {
+			if _, err := to.Write(packet[1:n]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// feed sends what is read to the container, and then the end of it.
+func feed(conn *net.UnixConn, in io.Reader) {
+	packet := make([]byte, shim.MaxPacket)
+	packet[0] = shim.PacketIn
+	for {
+		n, err := in.Read(packet[1:])
+		if n > 0 {
+			if _, err := conn.Write(packet[:n+1]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			_, _ = conn.Write([]byte{shim.PacketClose})
+			return
+		}
+	}
+}

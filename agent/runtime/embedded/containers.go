@@ -1,0 +1,205 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+func (r *Runtime) container(id string) *container {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.containers[id]
+}
+
+// CreateContainer makes a container in a sandbox.
+func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri.ContainerConfig, of *cri.PodSandboxConfig) (string, error) {
+	s := r.sandbox(sandbox)
+	if s == nil {
+		return "", notFound("sandbox", sandbox)
+	}
+	if err := refuseContainer(config); err != nil {
+		return "", err
+	}
+	s.busy.Lock() // it is not removed meanwhile
+	defer s.busy.Unlock()
+	if !s.ready() {
+		return "", status.Errorf(codes.FailedPrecondition, "sandbox %s is down", sandbox)
+	}
+	id := newID()
+	image, err := r.opts.Images.Use(id, config.GetImage().GetImage())
+	if err != nil {
+		return "", coded(err)
+	}
+	ref := image.ID
+	if len(image.Pulled) > 0 {
+		ref = image.Pulled[0]
+	}
+	c := newContainer(filepath.Join(r.opts.containers(), id), containerRecord{ID: id, Sandbox: sandbox, Created: time.Now(), ImageID: image.ID, ImageRef: ref,
+		Group: path.Join(path.Dir(s.record.Group), id), Log: logPath(config, s.record.Config), StopSignal: image.Config.StopSignal, Config: config})
+	if signal := config.GetStopSignal(); signal != 0 {
+		c.record.StopSignal = signal.String()
+	}
+	r.mu.Lock()
+	r.containers[id] = c
+	r.mu.Unlock()
+	err = os.Mkdir(c.dir, 0o700)
+	if err == nil {
+		err = c.record.save(c.dir)
+	}
+	if err == nil {
+		err = r.limit(c)
+	}
+	if err == nil {
+		err = c.prepare(r, s, image)
+	}
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("container %s: %w", config.GetMetadata().GetName(), err), r.dropContainer(c))
+	}
+	return id, nil
+}
+
+// limit makes a container's cgroup.
+func (r *Runtime) limit(c *container) error {
+	res := c.record.Config.GetLinux().GetResources()
+	l := cgroup.Limits{CPUShares: res.GetCpuShares(), CPUQuota: res.GetCpuQuota(), Memory: res.GetMemoryLimitInBytes()}
+	const period = 100_000 // microseconds; that of Limits
+	if p := res.GetCpuPeriod(); p > 0 && p != period && l.CPUQuota > 0 {
+		l.CPUQuota = l.CPUQuota * period / p
+	}
+	if err := r.host.Make(c.record.Group, l); err != nil {
+		return err
+	}
+	if r.host.Mode != cgroup.V2 {
+		return nil
+	}
+	for file, value := range res.GetUnified() {
+		if filepath.Base(file) != file {
+			return fmt.Errorf("cgroup setting %q: must be the name of a file", file)
+		}
+		if err := os.WriteFile(filepath.Join(r.host.Dir("memory", c.record.Group), file), []byte(value), 0o644); err != nil {
+			return fmt.Errorf("cgroup setting %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// StartContainer starts a container that was made.
+func (r *Runtime) StartContainer(_ context.Context, id string) error {
+	c := r.container(id)
+	if c == nil {
+		return notFound("container", id)
+	}
+	c.busy.Lock()
+	defer c.busy.Unlock()
+	if state := c.state(); state != cri.ContainerState_CONTAINER_CREATED {
+		return status.Errorf(codes.FailedPrecondition, "container %s is %v: only one that was created can be started", id, state)
+	}
+	s := r.sandbox(c.record.Sandbox)
+	if s == nil {
+		return notFound("sandbox", c.record.Sandbox)
+	}
+	err := c.launch(r, s)
+	var start *StartError
+	if errors.As(err, &start) {
+		<-c.over // the shim has nothing more to do
+	}
+	if err != nil {
+		return status.Errorf(codes.Unknown, "starting container %s: %v", c.record.Config.GetMetadata().GetName(), err)
+	}
+	return nil
+}
+
+// StopContainer asks the container to end and kills it after grace; 0 kills at once. One that has ended, or is
+// gone, is no error.
+func (r *Runtime) StopContainer(ctx context.Context, id string, grace time.Duration) error {
+	c := r.container(id)
+	if c == nil {
+		return nil
+	}
+	if p := c.running(); p != nil && grace > 0 {
+		p.kill(stopSignal(c.record.StopSignal))
+		t := time.NewTimer(grace)
+		defer t.Stop()
+		select {
+		case <-c.over:
+			return nil
+		case <-t.C:
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		}
+	}
+	return r.kill(ctx, c)
+}
+
+// kill kills a container and waits until it has ended.
+func (r *Runtime) kill(ctx context.Context, c *container) error {
+	if c.state() != cri.ContainerState_CONTAINER_RUNNING {
+		return nil
+	}
+	patience := time.NewTimer(endPatience)
+	defer patience.Stop()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if p := c.running(); p != nil {
+			p.kill(syscall.SIGKILL)
+		}
+		if err := r.host.Kill(c.record.Group); err != nil {
+			return err
+		}
+		select {
+		case <-c.over:
+			return nil
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		case <-patience.C:
+			return status.Errorf(codes.DeadlineExceeded, "container %s did not end within %v of SIGKILL", c.record.ID, endPatience)
+		case <-again.C:
+		}
+	}
+}
+
+// RemoveContainer removes a container, killing it if it runs. One that is gone is no error.
+func (r *Runtime) RemoveContainer(ctx context.Context, id string) error {
+	c := r.container(id)
+	if c == nil {
+		return nil
+	}
+	c.busy.Lock()
+	defer c.busy.Unlock()
+	if err := r.kill(ctx, c); err != nil {
+		return err
+	}
+	return r.dropContainer(c)
+}
+
+// dropContainer removes all of a container that does not run.
+func (r *Runtime) dropContainer(c *container) error {
+	if err := r.removeGroup(c.record.Group); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(c.dir); err != nil {
+		return err
+	}
+	r.forgetLayer(c.record.ID)
+	if err := r.opts.Images.Drop(c.record.ID); err != nil {
+		return err
+	}
+	c.letGo()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.containers, c.record.ID)
+	return nil
+}

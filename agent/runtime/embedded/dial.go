@@ -1,0 +1,69 @@
+package embedded
+
+import (
+	"errors"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// dial connects to a port of the sandbox's own loopback.
+func (s *sandbox) dial(port int32) (net.Conn, error) {
+	var errs []error
+	for _, to := range []unix.Sockaddr{&unix.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}},
+		&unix.SockaddrInet6{Port: int(port), Addr: [16]byte{15: 1}}} {
+		conn, err := s.dialTo(to)
+		if err == nil {
+			return conn, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (s *sandbox) dialTo(to unix.Sockaddr) (net.Conn, error) {
+	family := unix.AF_INET
+	if _, ok := to.(*unix.SockaddrInet6); ok {
+		family = unix.AF_INET6
+	}
+	fd, err := s.socket(family)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "port "+strconv.Itoa(family))
+	defer f.Close()
+	if err := unix.Connect(fd, to); err != nil { // on a loopback that is at once
+		return nil, os.NewSyscallError("connect", err)
+	}
+	return net.FileConn(f)
+}
+
+// socket is a new one in the sandbox's network: it stays there, whoever uses it.
+func (s *sandbox) socket(family int) (fd int, err error) {
+	if s.hostNetwork() {
+		return unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	}
+	own, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return -1, err
+	}
+	defer own.Close()
+	err = s.hold(func(sandbox int) error {
+		runtime.LockOSThread()
+		if err := unix.Setns(sandbox, unix.CLONE_NEWNET); err != nil {
+			runtime.UnlockOSThread()
+			return os.NewSyscallError("setns", err)
+		}
+		var err error
+		fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
+			return errors.Join(err, back) // the thread ends with its goroutine: it is nobody's any more
+		}
+		runtime.UnlockOSThread()
+		return err
+	})
+	return fd, err
+}

@@ -1,0 +1,42 @@
+package embedded
+
+import (
+	"context"
+
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+// Events calls seen for each end of a container, until ctx ends.
+func (r *Runtime) Events(ctx context.Context, seen func(runtime.ContainerEvent)) error {
+	events := make(chan runtime.ContainerEvent, 1024)
+	r.mu.Lock()
+	r.listened++
+	n := r.listened
+	r.listeners[n] = events
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.listeners, n)
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e := <-events:
+			seen(e)
+		}
+	}
+}
+
+// tell tells who listens. Who does not keep up loses some: they are hints.
+func (r *Runtime) tell(e runtime.ContainerEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.listeners {
+		select {
+		case l <- e:
+		default:
+		}
+	}
+}

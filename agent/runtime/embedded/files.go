@@ -1,0 +1,89 @@
+package embedded
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// shmSize is that of /dev/shm, in bytes: containerd's.
+const shmSize = 64 << 20
+
+// writeFiles writes what a sandbox's containers see of it.
+func (s *sandbox) writeFiles() error {
+	hostname := s.record.Config.GetHostname()
+	if hostname == "" {
+		own, err := os.Hostname()
+		if err != nil {
+			return err
+		}
+		hostname = own
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "hostname"), []byte(hostname+"\n"), 0o644); err != nil {
+		return err
+	}
+	resolv := resolvConf(s.record.Config.GetDnsConfig())
+	if resolv == "" {
+		own, err := os.ReadFile("/etc/resolv.conf")
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		resolv = string(own)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "resolv.conf"), []byte(resolv), 0o644); err != nil {
+		return err
+	}
+	if s.hostIPC() {
+		return nil
+	}
+	if err := os.MkdirAll(s.shm(), 0o755); err != nil {
+		return err
+	}
+	options := fmt.Sprintf("mode=1777,size=%d", shmSize)
+	if err := unix.Mount("shm", s.shm(), "tmpfs", unix.MS_NODEV|unix.MS_NOSUID|unix.MS_NOEXEC, options); err != nil {
+		return fmt.Errorf("mounting %s: %w", s.shm(), err)
+	}
+	return nil
+}
+
+// shm is where /dev/shm of the pod is.
+func (s *sandbox) shm() string {
+	if s.hostIPC() {
+		return "/dev/shm"
+	}
+	return filepath.Join(s.dir, "shm")
+}
+
+// unmountShm may be repeated.
+func (s *sandbox) unmountShm() error {
+	if s.hostIPC() {
+		return nil
+	}
+	err := unix.Unmount(s.shm(), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+	if err == nil || err == unix.EINVAL || err == unix.ENOENT {
+		return nil
+	}
+	return fmt.Errorf("unmounting %s: %w", s.shm(), err)
+}
+
+// resolvConf is the file for a DNSConfig, "" without one.
+func resolvConf(d *cri.DNSConfig) string {
+	if d == nil || len(d.Servers)+len(d.Searches)+len(d.Options) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if len(d.Searches) > 0 {
+		fmt.Fprintf(&b, "search %s\n", strings.Join(d.Searches, " "))
+	}
+	for _, s := range d.Servers {
+		fmt.Fprintf(&b, "nameserver %s\n", s)
+	}
+	if len(d.Options) > 0 {
+		fmt.Fprintf(&b, "options %s\n", strings.Join(d.Options, " "))
+	}
+	return b.String()
+}

@@ -1,0 +1,179 @@
+package inside
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// become turns the process into the program, in the root where it now is.
+func (s *Spec) become(joins []int) error {
+	if len(s.Args) == 0 || s.Args[0] == "" {
+		return &fault{"no command specified", 127}
+	}
+	id, err := s.User.resolve()
+	if err != nil {
+		return err
+	}
+	env := s.environment(id.home)
+	if s.Cwd != "" {
+		if err := syscall.Chdir(s.Cwd); err != nil {
+			return wrap("working directory "+s.Cwd, err)
+		}
+	}
+	if err := s.score(); err != nil {
+		return err
+	}
+	for _, l := range s.Limits {
+		if err := syscall.Setrlimit(l.Resource, &syscall.Rlimit{Cur: l.Soft, Max: l.Hard}); err != nil {
+			return wrap("resource limit "+strconv.Itoa(l.Resource), err)
+		}
+	}
+	if s.Terminal {
+		if _, err := call(syscall.SYS_IOCTL, 0, syscall.TIOCSCTTY, 0); err != nil {
+			return wrap("taking the terminal", err)
+		}
+	}
+	for fd := range 3 { // the user opens /dev/stdout
+		var info syscall.Stat_t
+		if syscall.Fstat(fd, &info) == nil && (info.Mode&syscall.S_IFMT == syscall.S_IFIFO || s.Terminal) {
+			_ = syscall.Fchown(fd, int(id.uid), -1)
+		}
+	}
+	if err := join(joins); err != nil {
+		return err
+	}
+	syscall.Umask(0o022)
+	if err := s.drop(id.uid, id.gid, id.groups); err != nil {
+		return err
+	}
+	if s.Root != nil { // without its shim a container has nobody; the change of user has undone what the shim said
+		if err := prctl(prSetPdeathsig, uintptr(syscall.SIGKILL)); err != nil {
+			return wrap("prctl", err)
+		}
+	}
+	return start(s.Args, env)
+}
+
+func (s *Spec) score() error {
+	if s.OOMScoreAdj == nil {
+		return nil
+	}
+	return wrap("oom_score_adj", os.WriteFile("/proc/self/oom_score_adj", strconv.AppendInt(nil, *s.OOMScoreAdj, 10), 0o644))
+}
+
+func (s *Spec) environment(home string) []string {
+	for _, e := range s.Env {
+		if strings.HasPrefix(e, "HOME=") {
+			return s.Env
+		}
+	}
+	return append(s.Env, "HOME="+home)
+}
+
+// drop gives up what the program is not to have, and puts it behind the filter. All of it is
+// the thread's own, and the thread is what becomes the program.
+func (s *Spec) drop(uid, gid uint32, groups []uint32) error {
+	const last = 63
+	for c := range uintptr(last + 1) {
+		if s.Capabilities&(1<<c) == 0 {
+			if err := prctl(prCapbsetDrop, c); err == syscall.EINVAL {
+				break // the kernel does not know so many
+			} else if err != nil {
+				return wrap("dropping capability "+strconv.Itoa(int(c)), err)
+			}
+		}
+	}
+	list := uintptr(0)
+	if len(groups) > 0 {
+		list = addr(&groups[0])
+	}
+	if _, err := call(syscall.SYS_SETGROUPS, uintptr(len(groups)), list); err != nil {
+		return wrap("setting groups", err)
+	}
+	if _, err := call(syscall.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)); err != nil {
+		return wrap("setting group "+strconv.Itoa(int(gid)), err)
+	}
+	if _, err := call(syscall.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); err != nil {
+		return wrap("setting user "+strconv.Itoa(int(uid)), err)
+	}
+	if err := s.capabilities(uid == 0); err != nil {
+		return err
+	}
+	if err := prctl(prSetNoNewPrivs, 1); err != nil {
+		return wrap("no_new_privs", err)
+	}
+	if len(s.Filter) == 0 {
+		return nil
+	}
+	program := struct {
+		length uint16
+		filter *byte
+	}{uint16(len(s.Filter) / 8), &s.Filter[0]}
+	return wrap("seccomp", prctl(prSetSeccomp, seccompFilter, addr(&program)))
+}
+
+// capabilities leaves those of the spec to root, and none to others.
+func (s *Spec) capabilities(root bool) error {
+	_ = prctl(prCapAmbient, ambientClear) // kernels before 4.3 have none
+	header := struct {
+		version uint32
+		pid     int32
+	}{version: 0x20080522}
+	var now, set [2]struct{ effective, permitted, inheritable uint32 }
+	if _, err := call(syscall.SYS_CAPGET, addr(&header), addr(&now)); err != nil {
+		return wrap("reading capabilities", err)
+	}
+	for i := range set {
+		if root {
+			set[i].permitted = now[i].permitted & uint32(s.Capabilities>>(32*i))
+			set[i].effective = set[i].permitted
+		}
+	}
+	_, err := call(syscall.SYS_CAPSET, addr(&header), addr(&set))
+	return wrap("setting capabilities", err)
+}
+
+// start runs the program.
+func start(args, env []string) error {
+	if strings.Contains(args[0], "/") {
+		return refusal(args[0], syscall.Exec(args[0], args, env))
+	}
+	worst := error(syscall.ENOENT)
+	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	for _, e := range env {
+		if p, ok := strings.CutPrefix(e, "PATH="); ok {
+			path = p
+		}
+	}
+	for dir := range strings.SplitSeq(path, ":") {
+		if dir == "" {
+			continue
+		}
+		err := syscall.Exec(dir+"/"+args[0], args, env)
+		if err != syscall.ENOENT && err != syscall.ENOTDIR {
+			worst = err
+		}
+		if err == syscall.ENOEXEC {
+			break
+		}
+	}
+	if worst == syscall.ENOENT {
+		return &fault{`exec: "` + args[0] + `": executable file not found in $PATH`, 127}
+	}
+	return refusal(args[0], worst)
+}
+
+// refusal is why a program cannot be run.
+func refusal(name string, err error) error {
+	switch err {
+	case syscall.ENOENT, syscall.ENOTDIR:
+		return &fault{`exec: "` + name + `": stat ` + name + ": no such file or directory", 127}
+	case syscall.ENOEXEC:
+		return &fault{"exec " + name + ": exec format error", 126}
+	case syscall.EACCES:
+		return &fault{`exec: "` + name + `": permission denied`, 126}
+	}
+	return &fault{"exec " + name + ": " + err.Error(), 126}
+}

@@ -1,0 +1,3 @@
+package inside
+
+const callSetns = 268

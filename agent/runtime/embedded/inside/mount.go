@@ -1,0 +1,130 @@
+package inside
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// what is mounted, in words.
+func (m *Mount) what() string {
+	if m.Type == "bind" {
+		return m.Source
+	}
+	return m.Type
+}
+
+// mount mounts it inside of root.
+func (m *Mount) mount(root int) error {
+	var fd int
+	var err error
+	file := false
+	if m.Type == "bind" {
+		var info syscall.Stat_t
+		if err := syscall.Stat(m.Source, &info); err != nil {
+			return err
+		}
+		file = info.Mode&syscall.S_IFMT != syscall.S_IFDIR
+		fd, err = m.tree()
+	} else {
+		fd, err = m.fileSystem()
+	}
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	at, err := place(root, m.Target, file)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(at)
+	return moveMount(fd, at)
+}
+
+// tree is what is at Source, with all that is mounted below, as a mount of its own.
+func (m *Mount) tree() (int, error) {
+	fd, err := openTree(m.Source)
+	if err != nil {
+		return -1, err
+	}
+	propagation := uint64(propagatePriv)
+	if m.Slave {
+		propagation = propagateSlave
+	}
+	err = mountSetattr(fd, true, mountAttr{propagation: propagation})
+	if err == nil && m.Flags != 0 {
+		err = mountSetattr(fd, m.Deep, mountAttr{set: m.Flags})
+	}
+	if err != nil {
+		_ = syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// fileSystem is a new one.
+func (m *Mount) fileSystem() (int, error) {
+	fs, err := call(callFsopen, bytePtr(m.Type), 1) // FSOPEN_CLOEXEC
+	if err != nil {
+		return -1, err
+	}
+	defer syscall.Close(fs)
+	for _, o := range m.Options {
+		name, value, isPair := strings.Cut(o, "=")
+		if isPair {
+			_, err = call(callFsconfig, uintptr(fs), fsconfigString, bytePtr(name), bytePtr(value), 0)
+		} else {
+			_, err = call(callFsconfig, uintptr(fs), fsconfigFlag, bytePtr(name), 0, 0)
+		}
+		if err != nil {
+			return -1, wrap("option "+o, err)
+		}
+	}
+	if _, err := call(callFsconfig, uintptr(fs), fsconfigCreate, 0, 0, 0); err != nil {
+		return -1, err
+	}
+	return call(callFsmount, uintptr(fs), 1, uintptr(m.Flags))
+}
+
+// place opens a path inside of root, to mount at; what is missing of it is made.
+func place(root int, path string, file bool) (int, error) {
+	fd, err := openInRoot(root, path, openPath)
+	if err != syscall.ENOENT {
+		return fd, err
+	}
+	parent, err := openInRoot(root, "/", openPath|syscall.O_DIRECTORY)
+	if err != nil {
+		return -1, err
+	}
+	parts := strings.Split(strings.Trim(filepath.Clean("/"+path), "/"), "/")
+	for i := range parts {
+		at := "/" + strings.Join(parts[:i+1], "/")
+		fd, err := openInRoot(root, at, openPath)
+		if err == syscall.ENOENT {
+			if err = create(parent, parts[i], file && i == len(parts)-1); err == nil {
+				fd, err = openInRoot(root, at, openPath)
+			}
+		}
+		_ = syscall.Close(parent)
+		if err != nil {
+			return -1, wrap(at, err)
+		}
+		parent = fd
+	}
+	return parent, nil
+}
+
+// create makes an empty directory or file in a directory.
+func create(dir int, name string, file bool) error {
+	if !file {
+		return syscall.Mkdirat(dir, name, 0o755)
+	}
+	fd, err := syscall.Openat(dir, name, syscall.O_CREAT|syscall.O_EXCL|syscall.O_WRONLY|syscall.O_CLOEXEC, 0o644)
+	if err == nil {
+		_ = syscall.Close(fd)
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package inside
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// identity is a User as numbers.
+type identity struct {
+	uid, gid uint32
+	groups   []uint32
+	home     string
+}
+
+// resolve finds the user in /etc/passwd and /etc/group, which must be the container's.
+func (u *User) resolve() (identity, error) {
+	id := identity{home: "/"}
+	name, group, _ := strings.Cut(u.Name, ":")
+	if u.UID != nil {
+		name = strconv.FormatUint(uint64(*u.UID), 10)
+	}
+	if name == "" {
+		name = "0"
+	}
+	uid, err := strconv.ParseUint(name, 10, 32)
+	numeric := err == nil
+	id.uid = uint32(uid)
+	known := false
+	login := name
+	lines("/etc/passwd", func(f []string) bool {
+		if len(f) < 6 || f[0] != name && (!numeric || f[2] != name) {
+			return true
+		}
+		n, err := strconv.ParseUint(f[2], 10, 32)
+		g, err2 := strconv.ParseUint(f[3], 10, 32)
+		if err != nil || err2 != nil {
+			return true
+		}
+		known, login, id.uid, id.gid, id.home = true, f[0], uint32(n), uint32(g), f[5]
+		return false
+	})
+	if !known && !numeric {
+		return id, &fault{"unable to find user " + name + ": no matching entries in passwd file", 128}
+	}
+	if err := id.primary(u, group); err != nil {
+		return id, err
+	}
+	id.groups = append(id.groups, u.Groups...)
+	if u.Merge && known {
+		id.member(login)
+	}
+	return id, nil
+}
+
+// primary finds the first group.
+func (id *identity) primary(u *User, group string) error {
+	switch n, err := strconv.ParseUint(group, 10, 32); {
+	case u.GID != nil:
+		id.gid = *u.GID
+	case group == "" || u.UID != nil:
+	case err == nil:
+		id.gid = uint32(n)
+	default:
+		found := false
+		lines("/etc/group", func(f []string) bool {
+			if len(f) < 3 || f[0] != group {
+				return true
+			}
+			n, err := strconv.ParseUint(f[2], 10, 32)
+			id.gid, found = uint32(n), err == nil
+			return !found
+		})
+		if !found {
+			return &fault{"unable to find group " + group + ": no matching entries in group file", 128}
+		}
+	}
+	return nil
+}
+
+// member adds the groups that have the user among them.
+func (id *identity) member(login string) {
+	lines("/etc/group", func(f []string) bool {
+		if len(f) >= 4 {
+			for m := range strings.SplitSeq(f[3], ",") {
+				if n, err := strconv.ParseUint(f[2], 10, 32); m == login && err == nil {
+					id.groups = append(id.groups, uint32(n))
+				}
+			}
+		}
+		return true
+	})
+}
+
+// lines calls each with the fields of a file's lines until it says false. A file that is not there has none.
+func lines(file string, each func([]string) bool) {
+	const most = 1 << 20 // it is the image's, and may be anything
+	f, err := os.Open(file)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	text := make([]byte, most)
+	n := 0
+	for n < most {
+		got, err := f.Read(text[n:])
+		n += got
+		if err != nil {
+			break
+		}
+	}
+	for line := range strings.SplitSeq(string(text[:n]), "\n") {
+		if !each(strings.Split(line, ":")) {
+			return
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// matches says whether an id is the one asked for; "" asks for all.
+func matches(asked, id string) bool { return asked == "" || asked == id }
+
+func selects(selector, labels map[string]string) bool {
+	for k, v := range selector {
+		if have, ok := labels[k]; !ok || have != v {
+			return false
+		}
+	}
+	return true
+}
+
+// sortBy sorts the newest first, as the CRI has it.
+func sortBy[T any](all []T, key func(T) (created int64, id string)) {
+	slices.SortFunc(all, func(a, b T) int {
+		at, aid := key(a)
+		bt, bid := key(b)
+		return cmp.Or(cmp.Compare(bt, at), cmp.Compare(aid, bid))
+	})
+}
+
+func (r *Runtime) all() []*container {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*container, 0, len(r.containers))
+	for _, c := range r.containers {
+		all = append(all, c)
+	}
+	return all
+}
+
+// ListContainers lists the containers that filter selects; nil selects all.
+func (r *Runtime) ListContainers(_ context.Context, filter *cri.ContainerFilter) (out []*cri.Container, err error) {
+	for _, c := range r.all() {
+		config, state := c.record.Config, c.state()
+		if !matches(filter.GetId(), c.record.ID) || !matches(filter.GetPodSandboxId(), c.record.Sandbox) ||
+			filter.GetState() != nil && filter.GetState().GetState() != state || !selects(filter.GetLabelSelector(), config.GetLabels()) {
+			continue
+		}
+		out = append(out, &cri.Container{Id: c.record.ID, PodSandboxId: c.record.Sandbox, Metadata: config.GetMetadata(), Image: config.GetImage(),
+			ImageRef: c.record.ImageRef, ImageId: c.record.ImageID, State: state, CreatedAt: c.record.Created.UnixNano(),
+			Labels: config.GetLabels(), Annotations: config.GetAnnotations()})
+	}
+	sortBy(out, func(c *cri.Container) (int64, string) { return c.CreatedAt, c.Id })
+	return out, nil
+}
+
+// ContainerStatus says how a container is.
+func (r *Runtime) ContainerStatus(_ context.Context, id string) (*cri.ContainerStatus, error) {
+	c := r.container(id)
+	if c == nil {
+		return nil, notFound("container", id)
+	}
+	config, state := c.record.Config, c.state()
+	s := &cri.ContainerStatus{Id: id, Metadata: config.GetMetadata(), State: state, CreatedAt: c.record.Created.UnixNano(), Image: config.GetImage(),
+		ImageRef: c.record.ImageRef, ImageId: c.record.ImageID, Labels: config.GetLabels(), Annotations: config.GetAnnotations(), Mounts: config.GetMounts(),
+		LogPath: c.record.Log}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.started.IsZero() {
+		s.StartedAt = c.started.UnixNano()
+	}
+	if e := c.exit; e != nil {
+		s.FinishedAt, s.ExitCode, s.Reason, s.Message = e.Finished.UnixNano(), int32(e.Code), e.Reason, e.Message
+		switch {
+		case c.oom:
+			s.Reason = "OOMKilled"
+		case s.Reason == "" && e.Code == 0:
+			s.Reason = "Completed"
+		case s.Reason == "":
+			s.Reason = "Error"
+		}
+	}
+	return s, nil
+}
+
+// logPath is where a container's log is, "" for none.
+func logPath(config *cri.ContainerConfig, of *cri.PodSandboxConfig) string {
+	if config.GetLogPath() == "" || of.GetLogDirectory() == "" {
+		return ""
+	}
+	return filepath.Join(of.GetLogDirectory(), config.GetLogPath())
+}

@@ -1,0 +1,285 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/inside"
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// process is one that runs beside the agent. By its file descriptor it is never taken for another.
+type process struct {
+	pid   int
+	own   bool // a child of this process, to be waited for
+	file  *os.File
+	over  chan struct{} // closed when it has ended
+	state syscall.WaitStatus
+	shut  sync.Once
+}
+
+// watchProcess takes a pidfd, which must be made with PIDFD_NONBLOCK or be a child's.
+func watchProcess(pid, fd int, own bool) (*process, error) {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	p := &process{pid: pid, own: own, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid)), over: make(chan struct{})}
+	conn, err := p.file.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	go func() { // parked in the runtime's poller, without a thread
+		ended := false
+		_ = conn.Read(func(fd uintptr) bool {
+			ended = readable(int(fd))
+			return ended
+		})
+		if !ended {
+			return // let go of
+		}
+		if p.own {
+			_, _ = syscall.Wait4(p.pid, &p.state, 0, nil)
+		}
+		close(p.over)
+	}()
+	return p, nil
+}
+
+func readable(fd int) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0
+}
+
+// findProcess is the process of that id, if it was made when start says; nil when it is gone.
+func findProcess(pid int, start string) *process {
+	if pid <= 0 {
+		return nil
+	}
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil
+	}
+	if shim.StartOf(pid) != start { // the id was given to another one, before it was opened
+		_ = unix.Close(fd)
+		return nil
+	}
+	p, err := watchProcess(pid, fd, false)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits for its end, and says whether it came.
+func (p *process) wait(limit time.Duration) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-p.over:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// kill sends it a signal.
+func (p *process) kill(signal syscall.Signal) {
+	_ = p.control(func(fd int) error { return unix.PidfdSendSignal(fd, signal, nil, 0) })
+}
+
+// control calls do with its pidfd.
+func (p *process) control(do func(fd int) error) error {
+	if p.file == nil {
+		return os.ErrProcessDone
+	}
+	conn, err := p.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := conn.Control(func(fd uintptr) { failed = do(int(fd)) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// close lets go of it.
+func (p *process) close() {
+	if p.file != nil {
+		p.shut.Do(func() { _ = p.file.Close() })
+	}
+}
+
+// spawn is how a process of package inside is started.
+type spawn struct {
+	flags   uintptr // of clone
+	process int     // inside.ProcessFD
+	// in is a pidfd whose process namespace it is started in; 0: the agent's.
+	in    int
+	files [3]*os.File // standard streams; nil ones are /dev/null
+	// begun is called with the process before it goes on; it is one of a sandbox then, and ends if the agent does.
+	begun func(*process) error
+}
+
+// spawn starts this program as one of package inside, and waits until it has become what it is to be.
+func (s *self) spawn(name string, spec *inside.Spec, how spawn) (*process, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	specFile, err := memory(text)
+	if err != nil {
+		return nil, err
+	}
+	defer specFile.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	report, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer report.Close()
+	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), specFile.Fd(), theirs.Fd(), uintptr(how.process)}
+	for i, f := range how.files {
+		if f != nil {
+			files[i] = f.Fd()
+		}
+	}
+	var hold *os.File
+	if how.begun != nil {
+		wait, held, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		defer wait.Close()
+		defer held.Close()
+		files[0], hold = wait.Fd(), held
+	}
+	pidfd := -1
+	attr := &syscall.ProcAttr{Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: how.flags, PidFD: &pidfd}}
+	var pid int
+	err = inProcesses(how.in, func() (err error) {
+		pid, err = syscall.ForkExec(s.path(), []string{name}, attr)
+		return err
+	})
+	_ = theirs.Close()
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	p, err := watchProcess(pid, pidfd, true)
+	if err != nil {
+		return nil, err
+	}
+	if how.begun != nil {
+		err := how.begun(p)
+		if err == nil {
+			_, err = hold.Write([]byte{0})
+		}
+		if err != nil {
+			p.kill(syscall.SIGKILL)
+			<-p.over
+			p.close()
+			return nil, err
+		}
+	}
+	if err := heard(report); err != nil {
+		<-p.over // it ends after its report
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// StartError is why a program could not be started.
+type StartError struct {
+	Message string
+	Code    int // an exit code for it, as shells have them
+}
+
+func (e *StartError) Error() string { return e.Message }
+
+// heard reads a report of package inside, which is empty when all went well.
+func heard(report io.Reader) error {
+	text, err := io.ReadAll(report)
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	var f inside.Fault
+	if err := json.Unmarshal(text, &f); err != nil {
+		return fmt.Errorf("%q: %w", text, err)
+	}
+	return &StartError{strings.TrimSpace(f.Message), f.Code}
+}
+
+// memory is a file with that text, without a name.
+func memory(text []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("spec", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "spec")
+	if _, err := f.WriteAt(text, 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// inProcesses calls do such that processes it starts are in the process namespace of a pidfd; 0 is the agent's.
+func inProcesses(fd int, do func() error) error {
+	if fd <= 0 {
+		return do()
+	}
+	own, err := os.Open("/proc/self/ns/pid")
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	runtime.LockOSThread()
+	if err := unix.Setns(fd, unix.CLONE_NEWPID); err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("joining the container's process namespace: %w", err)
+	}
+	err = do()
+	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWPID); back != nil {
+		// The thread is not let go of: it ends with its goroutine, and nobody else starts anything there.
+		return errors.Join(err, back)
+	}
+	runtime.UnlockOSThread()
+	return err
+}
+
+// sleep waits a moment, or until ctx ends.
+func sleep(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(10 * time.Millisecond):
+		return nil
+	}
+}

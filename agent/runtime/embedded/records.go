@@ -1,0 +1,128 @@
+package embedded
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	sandboxFile   = "sandbox.json"
+	containerFile = "container.json"
+)
+
+// sandboxRecord is what is kept of a sandbox, in sandbox.json.
+type sandboxRecord struct {
+	ID      string
+	Created time.Time
+	Raw     json.RawMessage // Config
+	// Group is its cgroup.
+	Group   string
+	Address string `json:",omitempty"`
+	// Process and Start name the process that holds the namespaces; 0 before it is started.
+	Process int    `json:",omitempty"`
+	Start   string `json:",omitempty"`
+	// Down says that it was stopped.
+	Down bool `json:",omitempty"`
+
+	Config *cri.PodSandboxConfig `json:"-"`
+}
+
+// containerRecord is what is kept of a container, in container.json.
+type containerRecord struct {
+	ID, Sandbox string
+	Created     time.Time
+	Raw         json.RawMessage // Config
+	ImageID     string
+	ImageRef    string // as the API calls it
+	Group       string
+	Log         string `json:",omitempty"`
+	StopSignal  string `json:",omitempty"`
+
+	Config *cri.ContainerConfig `json:"-"`
+}
+
+// newID is 64 hexadecimal digits, as containerd's are.
+func newID() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // it does not fail
+	return hex.EncodeToString(b[:])
+}
+
+// save writes a record whole.
+func save(dir, name string, record any, raw *json.RawMessage, config proto.Message) (err error) {
+	if *raw, err = protojson.Marshal(config); err != nil {
+		return err
+	}
+	text, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	at := filepath.Join(dir, name)
+	if err := os.WriteFile(at+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(at+".new", at)
+}
+
+func (s *sandboxRecord) save(dir string) error {
+	return save(dir, sandboxFile, s, &s.Raw, s.Config)
+}
+
+func (c *containerRecord) save(dir string) error {
+	return save(dir, containerFile, c, &c.Raw, c.Config)
+}
+
+func loadSandbox(dir string) (s sandboxRecord, err error) {
+	s.Config = &cri.PodSandboxConfig{}
+	err = load(dir, sandboxFile, &s, &s.Raw, s.Config)
+	return s, err
+}
+
+func loadContainer(dir string) (c containerRecord, err error) {
+	c.Config = &cri.ContainerConfig{}
+	err = load(dir, containerFile, &c, &c.Raw, c.Config)
+	return c, err
+}
+
+func load(dir, name string, record any, raw *json.RawMessage, config proto.Message) error {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err == nil {
+		err = json.Unmarshal(text, record)
+	}
+	if err == nil {
+		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(*raw, config)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
+	}
+	return nil
+}
+
+func notFound(kind, id string) error {
+	return status.Errorf(codes.NotFound, "%s %q: not found", kind, id)
+}
+
+// coded gives an error that has no gRPC code one.
+func coded(err error) error {
+	if err == nil || status.Code(err) != codes.Unknown {
+		return err
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return status.Error(codes.NotFound, err.Error())
+	default:
+		return status.Error(codes.Unknown, err.Error())
+	}
+}

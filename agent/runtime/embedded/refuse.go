@@ -1,0 +1,80 @@
+package embedded
+
+import (
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// refuse names a field of the pod that this runtime does not do.
+func refuse(field, why string) error {
+	return status.Errorf(codes.InvalidArgument, "the embedded runtime refuses %s: %s; a node with a CRI runtime (containerd) runs it", field, why)
+}
+
+// refuseSandbox says which field of a pod is refused.
+func refuseSandbox(config *cri.PodSandboxConfig, handler string) error {
+	security := config.GetLinux().GetSecurityContext()
+	if handler != "" {
+		return refuse("spec.runtimeClassName", "it is the only runtime here, so a handler "+handler+" is not")
+	}
+	if security.GetPrivileged() {
+		return refuse("securityContext.privileged", "a privileged container would be the node's root")
+	}
+	if security.GetSelinuxOptions() != nil {
+		return refuse("securityContext.seLinuxOptions", "it sets no SELinux labels")
+	}
+	for _, port := range config.GetPortMappings() {
+		if port.GetHostPort() > 0 {
+			return refuse("ports.hostPort", "it maps no ports of the host")
+		}
+	}
+	return refuseNamespaces(security.GetNamespaceOptions())
+}
+
+func refuseNamespaces(n *cri.NamespaceOption) error {
+	if n.GetPid() == cri.NamespaceMode_NODE {
+		return refuse("spec.hostPID", "its containers have process namespaces of their own")
+	}
+	if n.GetPid() == cri.NamespaceMode_TARGET {
+		return refuse("spec.ephemeralContainers.targetContainerName", "a container joins no other's process namespace")
+	}
+	if u := n.GetUsernsOptions(); u != nil && u.GetMode() != cri.NamespaceMode_NODE {
+		return refuse("spec.hostUsers=false", "it makes no user namespaces")
+	}
+	return nil
+}
+
+// refuseContainer says which field of a container is refused.
+func refuseContainer(config *cri.ContainerConfig) error {
+	s := config.GetLinux().GetSecurityContext()
+	if s.GetPrivileged() {
+		return refuse("securityContext.privileged", "a privileged container would be the node's root")
+	}
+	if p := s.GetApparmor(); p != nil && p.GetProfileType() != cri.SecurityProfile_Unconfined {
+		return refuse("securityContext.appArmorProfile", "it loads no AppArmor profiles")
+	}
+	if p := s.GetApparmorProfile(); p != "" && p != "unconfined" { //nolint:staticcheck // agents before 1.30 say it so
+		return refuse("securityContext.appArmorProfile", "it loads no AppArmor profiles")
+	}
+	if s.GetSelinuxOptions() != nil {
+		return refuse("securityContext.seLinuxOptions", "it sets no SELinux labels")
+	}
+	if s.GetSeccomp().GetProfileType() == cri.SecurityProfile_Localhost {
+		return refuse("securityContext.seccompProfile.type Localhost", "it has one filter only, which is always on")
+	}
+	if len(config.GetCDIDevices()) > 0 {
+		return refuse("resources of devices (CDI)", "it hands no devices to containers")
+	}
+	for _, m := range config.GetMounts() {
+		if m.GetPropagation() == cri.MountPropagation_PROPAGATION_BIDIRECTIONAL {
+			return refuse("volumeMounts.mountPropagation Bidirectional", "what a container mounts stays in it")
+		}
+		if m.GetImage().GetImage() != "" {
+			return refuse("volumes.image", "it mounts no images as volumes")
+		}
+		if len(m.GetUidMappings())+len(m.GetGidMappings()) > 0 {
+			return refuse("spec.hostUsers=false", "it makes no user namespaces")
+		}
+	}
+	return refuseNamespaces(s.GetNamespaceOptions())
+}

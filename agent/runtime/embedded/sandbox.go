@@ -1,0 +1,135 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime/embedded/inside"
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// sandbox is what a pod's containers share.
+type sandbox struct {
+	dir string
+	// busy is held by who starts, stops or removes it.
+	busy sync.Mutex
+
+	mu      sync.Mutex
+	record  sandboxRecord
+	process *process // nil when there is none
+}
+
+func (s *sandbox) namespaces() *cri.NamespaceOption {
+	return s.record.Config.GetLinux().GetSecurityContext().GetNamespaceOptions()
+}
+
+func (s *sandbox) hostNetwork() bool { return s.namespaces().GetNetwork() == cri.NamespaceMode_NODE }
+func (s *sandbox) hostIPC() bool     { return s.namespaces().GetIpc() == cri.NamespaceMode_NODE }
+func (s *sandbox) sharesProcesses() bool {
+	return s.namespaces().GetPid() == cri.NamespaceMode_POD
+}
+
+// ready says that its namespaces are held.
+func (s *sandbox) ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.record.Down && s.process != nil && !s.process.ended()
+}
+
+// begin starts what holds the sandbox's namespaces.
+func (s *sandbox) begin(r *Runtime) error {
+	if err := r.host.Make(s.record.Group, cgroup.Limits{}); err != nil {
+		return err
+	}
+	flags := uintptr(unix.CLONE_NEWUTS)
+	if s.hostNetwork() && s.record.Config.GetHostname() == "" {
+		flags = 0
+	}
+	if !s.hostNetwork() {
+		flags |= unix.CLONE_NEWNET
+	}
+	if !s.hostIPC() {
+		flags |= unix.CLONE_NEWIPC
+	}
+	if s.sharesProcesses() {
+		flags |= unix.CLONE_NEWPID
+	}
+	spec := &inside.Spec{Joins: joins(r.host, s.record.Group), Args: []string{inside.Sandbox}, Sysctls: s.record.Config.GetLinux().GetSysctls()}
+	if flags&unix.CLONE_NEWUTS != 0 {
+		spec.Hostname = s.record.Config.GetHostname()
+	}
+	_, err := r.self.spawn(inside.Sandbox, spec, spawn{flags: flags, process: r.self.pause, begun: func(p *process) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.process, s.record.Process, s.record.Start = p, p.pid, shim.StartOf(p.pid)
+		return s.record.save(s.dir)
+	}})
+	return err
+}
+
+// joins are the files by which a process joins a cgroup.
+func joins(host *cgroup.Host, group string) (files []string) {
+	for _, dir := range host.Joins(group) {
+		files = append(files, filepath.Join(dir, "cgroup.procs"))
+	}
+	return files
+}
+
+// end ends what holds the namespaces, gives back its address and its memory file system, and remembers that. It
+// may be repeated.
+func (s *sandbox) end(r *Runtime) error {
+	s.mu.Lock()
+	p := s.process
+	s.record.Down = true
+	err := s.record.save(s.dir)
+	s.mu.Unlock()
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil // it is being removed
+	}
+	errs := []error{err}
+	if r.network != nil && !s.hostNetwork() {
+		errs = append(errs, r.network.Detach(s.record.ID))
+	}
+	if p != nil {
+		p.kill(syscall.SIGKILL)
+		if !p.wait(endPatience) {
+			errs = append(errs, fmt.Errorf("sandbox %s: its process %d did not end within %v of SIGKILL", s.record.ID, p.pid, endPatience))
+		}
+	}
+	return errors.Join(append(errs, s.unmountShm())...)
+}
+
+// endPatience is how long a process may take to be gone after SIGKILL: it gives back its memory.
+const endPatience = 30 * time.Second
+
+func (s *sandbox) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil {
+		s.process.close()
+	}
+}
+
+// status is the sandbox in CRI's terms.
+func (s *sandbox) status() *cri.PodSandboxStatus {
+	ready := s.ready()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.record.Config
+	out := &cri.PodSandboxStatus{Id: s.record.ID, Metadata: c.GetMetadata(), State: cri.PodSandboxState_SANDBOX_NOTREADY, CreatedAt: s.record.Created.UnixNano(),
+		Network: &cri.PodSandboxNetworkStatus{Ip: s.record.Address}, Labels: c.GetLabels(), Annotations: c.GetAnnotations(),
+		Linux: &cri.LinuxPodSandboxStatus{Namespaces: &cri.Namespace{Options: s.namespaces()}}}
+	if ready {
+		out.State = cri.PodSandboxState_SANDBOX_READY
+	}
+	return out
+}

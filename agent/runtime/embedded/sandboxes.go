@@ -1,0 +1,175 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// ownGroup is where cgroups are whose maker named no parent.
+const ownGroup = "/berth-embedded"
+
+// RunPodSandbox makes and starts a sandbox; there is no handler but "".
+func (r *Runtime) RunPodSandbox(_ context.Context, config *cri.PodSandboxConfig, handler string) (string, error) {
+	if err := refuseSandbox(config, handler); err != nil {
+		return "", err
+	}
+	id := newID()
+	parent := config.GetLinux().GetCgroupParent()
+	if parent == "" {
+		parent = ownGroup
+	}
+	s := &sandbox{dir: filepath.Join(r.opts.sandboxes(), id),
+		record: sandboxRecord{ID: id, Created: time.Now(), Group: path.Join("/", parent, id), Config: config}}
+	if !s.hostNetwork() && r.network == nil {
+		return "", errors.New("embedded runtime: no podCIDR was given: only pods of the host's network run (spec.hostNetwork)")
+	}
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	r.mu.Lock()
+	r.sandboxes[id] = s
+	r.mu.Unlock()
+	if err := r.makeSandbox(s); err != nil {
+		return "", errors.Join(fmt.Errorf("sandbox of pod %s/%s: %w", config.GetMetadata().GetNamespace(), config.GetMetadata().GetName(), err), r.dropSandbox(s))
+	}
+	return id, nil
+}
+
+func (r *Runtime) makeSandbox(s *sandbox) error {
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		return err
+	}
+	// It is noted before anything is made that must be removed again.
+	if err := s.record.save(s.dir); err != nil {
+		return err
+	}
+	if err := s.writeFiles(); err != nil {
+		return err
+	}
+	if err := s.begin(r); err != nil {
+		return err
+	}
+	if s.hostNetwork() {
+		return nil
+	}
+	address, err := r.network.Attach(s.record.ID, s.process.pid)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Address = address.String()
+	return s.record.save(s.dir)
+}
+
+// dropSandbox removes all of a sandbox whose containers are gone.
+func (r *Runtime) dropSandbox(s *sandbox) error {
+	if err := errors.Join(s.end(r), r.removeGroup(s.record.Group)); err != nil {
+		return err
+	}
+	s.letGo()
+	if err := os.RemoveAll(s.dir); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.sandboxes, s.record.ID)
+	return nil
+}
+
+// removeGroup removes the cgroup of a sandbox or container, and what is in it.
+func (r *Runtime) removeGroup(group string) error {
+	if err := r.host.Kill(group); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
+	defer cancel()
+	return r.host.Remove(ctx, group)
+}
+
+func (r *Runtime) sandbox(id string) *sandbox {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sandboxes[id]
+}
+
+// inSandbox are the containers of a sandbox.
+func (r *Runtime) inSandbox(id string) (all []*container) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.containers {
+		if c.record.Sandbox == id {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// StopPodSandbox ends all that runs in it, without grace, and gives its address back.
+func (r *Runtime) StopPodSandbox(ctx context.Context, id string) error {
+	s := r.sandbox(id)
+	if s == nil {
+		return nil
+	}
+	for _, c := range r.inSandbox(id) {
+		if err := r.kill(ctx, c); err != nil {
+			return err
+		}
+	}
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	return s.end(r)
+}
+
+// RemovePodSandbox removes the sandbox with its containers. One that is gone is no error.
+func (r *Runtime) RemovePodSandbox(ctx context.Context, id string) error {
+	s := r.sandbox(id)
+	if s == nil {
+		return nil
+	}
+	if err := r.StopPodSandbox(ctx, id); err != nil {
+		return err
+	}
+	for _, c := range r.inSandbox(id) {
+		if err := r.RemoveContainer(ctx, c.record.ID); err != nil {
+			return err
+		}
+	}
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	return r.dropSandbox(s)
+}
+
+// PodSandboxStatus says how a sandbox is, with its address.
+func (r *Runtime) PodSandboxStatus(_ context.Context, id string) (*cri.PodSandboxStatus, error) {
+	s := r.sandbox(id)
+	if s == nil {
+		return nil, notFound("sandbox", id)
+	}
+	return s.status(), nil
+}
+
+// ListPodSandbox lists the sandboxes that filter selects; nil selects all.
+func (r *Runtime) ListPodSandbox(_ context.Context, filter *cri.PodSandboxFilter) (out []*cri.PodSandbox, err error) {
+	r.mu.Lock()
+	all := make([]*sandbox, 0, len(r.sandboxes))
+	for _, s := range r.sandboxes {
+		all = append(all, s)
+	}
+	r.mu.Unlock()
+	for _, s := range all {
+		st := s.status()
+		if !matches(filter.GetId(), st.Id) || filter.GetState() != nil && filter.GetState().GetState() != st.State || !selects(filter.GetLabelSelector(), st.Labels) {
+			continue
+		}
+		out = append(out, &cri.PodSandbox{Id: st.Id, Metadata: st.Metadata, State: st.State, CreatedAt: st.CreatedAt, Labels: st.Labels, Annotations: st.Annotations})
+	}
+	sortBy(out, func(s *cri.PodSandbox) (int64, string) { return s.CreatedAt, s.Id })
+	return out, nil
+}

@@ -1,0 +1,3 @@
+package shim
+
+const callSetns = 268

@@ -1,0 +1,166 @@
+package shim
+
+import (
+	"syscall"
+)
+
+// Kinds of packets on the control socket, the first byte of each. It is a socket of sequenced packets.
+const (
+	PacketAttach = 'A' // to the shim: what the container writes from now on is wanted
+	PacketReopen = 'R' // to the shim: a new log file; answered with itself, and the error if there was one
+	PacketIn     = 'I' // to the shim: bytes for the standard input
+	PacketClose  = 'C' // to the shim: the end of them
+	PacketResize = 'S' // to the shim: width and height, two bytes each, the lower first
+	PacketOut    = 'O' // from the shim: bytes of the standard output, or the terminal
+	PacketErr    = 'E' // from the shim: of the standard error
+)
+
+// MaxPacket is how many bytes a packet may carry, its kind not counted.
+const MaxPacket = bufferSize - 1
+
+const (
+	maxClients = 16
+	// patience with who is attached and does not read, in milliseconds.
+	patience = 10_000
+)
+
+// client is a connection to the control socket.
+type client struct {
+	fd       int
+	used     bool
+	attached bool
+	pending  int // bytes of input that the container has not taken yet
+	from     int
+	input    []byte
+}
+
+// listen opens the control socket, in the working directory: its path is short there.
+func (s *shim) listen() error {
+	_ = syscall.Unlink(Socket)
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return &pathError{"control socket", err}
+	}
+	if err := syscall.Bind(fd, &syscall.SockaddrUnix{Name: Socket}); err != nil {
+		return &pathError{"control socket", err}
+	}
+	if err := syscall.Listen(fd, maxClients); err != nil {
+		return &pathError{"control socket", err}
+	}
+	s.listener = fd
+	return nil
+}
+
+// accept takes a client. One too many is sent away.
+func (s *shim) accept() {
+	fd, _, err := syscall.Accept4(s.listener, syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK)
+	if err != nil {
+		return
+	}
+	for i := range s.clients {
+		if c := &s.clients[i]; !c.used {
+			*c = client{fd: fd, used: true, input: c.input}
+			return
+		}
+	}
+	_ = syscall.Close(fd)
+}
+
+// hear does what a client says.
+func (s *shim) hear(c *client) {
+	if c.pending > 0 {
+		s.feed(c)
+		return
+	}
+	n, err := syscall.Read(c.fd, s.in[:])
+	if err == syscall.EAGAIN || err == syscall.EINTR {
+		return
+	}
+	if err != nil || n <= 0 {
+		s.leave(c)
+		return
+	}
+	switch s.in[0] {
+	case PacketAttach:
+		c.attached = true
+	case PacketReopen:
+		answer := []byte{PacketReopen}
+		if err := s.log.reopen(); err != nil {
+			answer = append(answer, err.Error()...)
+		}
+		c.send(answer)
+	case PacketIn:
+		if s.stdin >= 0 {
+			c.input = append(c.input[:0], s.in[1:n]...)
+			c.from, c.pending = 0, n-1
+			s.feed(c)
+		}
+	case PacketClose:
+		s.closeInput()
+	case PacketResize:
+		if s.config.Terminal && n >= 5 {
+			Resize(s.streams[0].fd, uint16(s.in[1])|uint16(s.in[2])<<8, uint16(s.in[3])|uint16(s.in[4])<<8)
+		}
+	}
+}
+
+// feed gives the container what a client sent, as far as it takes it.
+func (s *shim) feed(c *client) {
+	for c.pending > 0 {
+		n, err := syscall.Write(s.stdin, c.input[c.from:c.from+c.pending])
+		switch err {
+		case nil:
+			c.from += n
+			c.pending -= n
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return
+		default: // nobody reads it any more
+			c.pending = 0
+		}
+	}
+}
+
+// leave takes in that a client has gone.
+func (s *shim) leave(c *client) {
+	if c.attached && s.config.StdinOnce {
+		s.closeInput()
+	}
+	c.close()
+}
+
+// closeInput ends the container's standard input, if it is to end: with StdinOnce. A terminal has no end.
+func (s *shim) closeInput() {
+	if s.stdin >= 0 && s.config.StdinOnce && !s.config.Terminal {
+		_ = syscall.Close(s.stdin)
+		s.stdin = -1
+		for i := range s.clients {
+			s.clients[i].pending = 0
+		}
+	}
+}
+
+func (c *client) close() {
+	if c.used {
+		_ = syscall.Close(c.fd)
+		*c = client{input: c.input[:0]}
+	}
+}
+
+// send sends a packet. Who does not read for too long is let go.
+func (c *client) send(packet []byte) {
+	for waited := false; ; waited = true {
+		err := syscall.Sendto(c.fd, packet, syscall.MSG_NOSIGNAL, nil)
+		switch {
+		case err == nil:
+			return
+		case err == syscall.EINTR:
+			continue
+		case err != syscall.EAGAIN || waited:
+			c.close()
+			return
+		}
+		room := [1]pollFD{{fd: int32(c.fd), events: pollOut}}
+		wait(room[:], patience)
+	}
+}

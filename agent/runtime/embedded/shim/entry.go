@@ -1,0 +1,207 @@
+package shim
+
+import (
+	"encoding/json"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/inside"
+)
+
+func init() {
+	if len(os.Args) != 2 || os.Args[0] != Name {
+		return
+	}
+	debug.SetGCPercent(-1) // it would touch all of the program's data
+	s := &shim{dir: os.Args[1], listener: -1, stdin: -1}
+	s.run()
+	os.Exit(0)
+}
+
+// shim is the process. All is done by its one thread that runs Go.
+type shim struct {
+	dir      string
+	config   Config
+	log      log
+	listener int
+	child    int // process id
+	childFD  int // its pidfd
+	streams  [2]stream
+	stdin    int // what the container's standard input is written to, -1 when there is none
+	clients  [maxClients]client
+	polls    [maxClients + 5]pollFD
+	in       [bufferSize]byte
+	packet   [1 + bufferSize]byte
+}
+
+const bufferSize = 32 << 10
+
+func (s *shim) run() {
+	for _, fd := range []int{ReportFD, SandboxFD, LockFD} {
+		syscall.CloseOnExec(fd)
+	}
+	name, _ := syscall.BytePtrFromString(Name)
+	const prSetName = 15
+	_, _, _ = syscall.Syscall(syscall.SYS_PRCTL, prSetName, uintptr(unsafe.Pointer(name)), 0)
+	f, err := s.start()
+	if err != nil {
+		f = &inside.Fault{Message: err.Error(), Code: 128}
+	}
+	if f != nil {
+		_ = WriteExit(s.dir, Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: f.Message})
+		_, _ = syscall.Write(ReportFD, []byte(strconv.Itoa(f.Code)+" "+f.Message))
+		return
+	}
+	_, _ = syscall.Write(ReportFD, []byte("ok"))
+	_ = syscall.Close(ReportFD)
+	_ = syscall.Close(SandboxFD)
+	giveBack()
+	s.loop()
+	s.finish()
+}
+
+// start starts the container, and says why it could not be.
+func (s *shim) start() (*inside.Fault, error) {
+	var err error
+	if s.config, err = readConfig(s.dir); err != nil {
+		return nil, err
+	}
+	if err := s.log.open(s.config.Log); err != nil {
+		return nil, err
+	}
+	if err := s.listen(); err != nil {
+		return nil, err
+	}
+	theirs, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := syscall.Open(InitFile, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	var report [2]int
+	if err := syscall.Pipe2(report[:], syscall.O_CLOEXEC); err != nil {
+		return nil, err
+	}
+	attr := &syscall.ProcAttr{Files: []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2]), uintptr(spec), uintptr(report[1]), SandboxFD},
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}}
+	if s.config.SharedProcesses {
+		attr.Sys.Cloneflags = syscall.CLONE_NEWNS
+		// The thread's children are made there.
+		if _, _, errno := syscall.Syscall(callSetns, SandboxFD, syscall.CLONE_NEWPID, 0); errno != 0 {
+			return nil, os.NewSyscallError("joining the sandbox's process namespace", errno)
+		}
+	}
+	if s.child, err = syscall.ForkExec("/proc/self/exe", []string{inside.Init}, attr); err != nil {
+		return nil, err
+	}
+	const callPidfdOpen = 434
+	fd, _, errno := syscall.Syscall(callPidfdOpen, uintptr(s.child), 0, 0)
+	if errno != 0 {
+		return nil, os.NewSyscallError("pidfd_open", errno)
+	}
+	s.childFD = int(fd)
+	for _, fd := range append(theirs[:], spec, report[1]) {
+		_ = syscall.Close(fd)
+	}
+	err = replace(ProcessFile, Processes{os.Getpid(), s.child, StartOf(s.child), StartOf(os.Getpid()), time.Now()}.text())
+	if err != nil {
+		_ = syscall.Kill(s.child, syscall.SIGKILL)
+		return nil, err
+	}
+	return s.heard(report[0])
+}
+
+// heard waits until the container's program runs, or what went wrong is told.
+func (s *shim) heard(report int) (*inside.Fault, error) {
+	defer syscall.Close(report)
+	var text []byte
+	for {
+		n, err := syscall.Read(report, s.in[:])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		text = append(text, s.in[:n]...)
+	}
+	if len(text) == 0 {
+		return nil, nil
+	}
+	var status syscall.WaitStatus
+	_, _ = syscall.Wait4(s.child, &status, 0, nil)
+	var f inside.Fault
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// finish writes how the container ended.
+func (s *shim) finish() {
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(s.child, &status, 0, nil)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	finished := time.Now()
+	s.drain()
+	code := status.ExitStatus()
+	if status.Signaled() {
+		code = 128 + int(status.Signal())
+	}
+	for WriteExit(s.dir, Exit{Code: code, Finished: finished}) != nil {
+		time.Sleep(100 * time.Millisecond) // the disk is full: somebody else must make room
+	}
+}
+
+// giveBack lets the kernel have the pages of the program's file: those that are needed again come back.
+func giveBack() {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return
+	}
+	for len(maps) > 0 {
+		line := maps
+		if i := indexByte(maps, '\n'); i >= 0 {
+			line, maps = maps[:i], maps[i+1:]
+		} else {
+			maps = nil
+		}
+		dropPages(line)
+	}
+}
+
+// dropPages gives one line's pages back, if they are a file's that nobody writes:
+// "7f00-7f10 r-xp 00000000 fe:00 1234 /path".
+func dropPages(line []byte) {
+	dash, blank := indexByte(line, '-'), indexByte(line, ' ')
+	if dash < 0 || blank < dash || len(line) < blank+5 || line[blank+2] != '-' || line[blank+4] != 'p' || indexByte(line, '/') < 0 {
+		return
+	}
+	from, err := strconv.ParseUint(string(line[:dash]), 16, 64)
+	to, err2 := strconv.ParseUint(string(line[dash+1:blank]), 16, 64)
+	if err == nil && err2 == nil {
+		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(from), uintptr(to-from), syscall.MADV_DONTNEED)
+	}
+}
+
+func indexByte(b []byte, c byte) int {
+	for i := range b {
+		if b[i] == c {
+			return i
+		}
+	}
+	return -1
+}

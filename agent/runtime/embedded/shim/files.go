@@ -1,0 +1,166 @@
+package shim
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Name is what the program is started as, with the container's directory as its argument and as working directory.
+const Name = "berth-shim"
+
+// Files in a container's directory.
+const (
+	ConfigFile  = "shim.conf"
+	InitFile    = "init.json"
+	LockFile    = "lock"
+	ProcessFile = "process"
+	ExitFile    = "exit"
+	Socket      = "control"
+)
+
+// File descriptors that it is started with, after the three usual ones.
+const (
+	ReportFD  = 3 // told "ok" or "code message" when the container has started or not
+	SandboxFD = 4 // a pidfd of the sandbox
+	LockFD    = 5 // of LockFile, locked
+)
+
+// Config of a shim.
+type Config struct {
+	Log       string // absolute path; "" keeps none
+	Terminal  bool
+	Stdin     bool // who is attached may write to it
+	StdinOnce bool // until the first one goes
+	// SharedProcesses puts the container into the sandbox's process namespace.
+	SharedProcesses bool
+}
+
+// Processes of a container.
+type Processes struct {
+	Shim, Container int
+	// Start and ShimStart are when they were made, in the kernel's ticks: with the id these name one process.
+	Start, ShimStart string
+	Started          time.Time
+}
+
+// Exit is how a container ended.
+type Exit struct {
+	Code     int
+	Finished time.Time
+	Reason   string // StartError when it could not be started, else ""
+	Message  string
+}
+
+// Text is the configuration as a file.
+func (c Config) Text() []byte {
+	return pairs("log", strconv.Quote(c.Log), "terminal", strconv.FormatBool(c.Terminal), "stdin", strconv.FormatBool(c.Stdin),
+		"once", strconv.FormatBool(c.StdinOnce), "shared", strconv.FormatBool(c.SharedProcesses))
+}
+
+func readConfig(dir string) (c Config, err error) {
+	m, err := read(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return c, err
+	}
+	c.Log, err = strconv.Unquote(m["log"])
+	c.Terminal, c.Stdin, c.StdinOnce, c.SharedProcesses = m["terminal"] == "true", m["stdin"] == "true", m["once"] == "true", m["shared"] == "true"
+	return c, err
+}
+
+func (p Processes) text() []byte {
+	return pairs("shim", strconv.Itoa(p.Shim), "container", strconv.Itoa(p.Container), "start", p.Start, "shim-start", p.ShimStart, "started", nanos(p.Started))
+}
+
+// ReadProcesses reads DIR/process. It is not there before the container has been started.
+func ReadProcesses(dir string) (p Processes, err error) {
+	m, err := read(filepath.Join(dir, ProcessFile))
+	if err != nil {
+		return p, err
+	}
+	shim, err1 := strconv.Atoi(m["shim"])
+	container, err2 := strconv.Atoi(m["container"])
+	started, err3 := moment(m["started"])
+	return Processes{shim, container, m["start"], m["shim-start"], started}, errors.Join(err1, err2, err3)
+}
+
+func (e Exit) text() []byte {
+	return pairs("code", strconv.Itoa(e.Code), "finished", nanos(e.Finished), "reason", e.Reason, "message", strconv.Quote(e.Message))
+}
+
+// ReadExit reads DIR/exit. It is not there before the container has ended.
+func ReadExit(dir string) (e Exit, err error) {
+	m, err := read(filepath.Join(dir, ExitFile))
+	if err != nil {
+		return e, err
+	}
+	code, err1 := strconv.Atoi(m["code"])
+	finished, err2 := moment(m["finished"])
+	message, err3 := strconv.Unquote(m["message"])
+	return Exit{code, finished, m["reason"], message}, errors.Join(err1, err2, err3)
+}
+
+// WriteExit writes DIR/exit, for a container whose shim did not.
+func WriteExit(dir string, e Exit) error { return replace(filepath.Join(dir, ExitFile), e.text()) }
+
+// StartOf is when a process was made, in the kernel's ticks since boot; "" if there is none.
+func StartOf(pid int) string {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	// pid (name) state ...: the name may hold anything.
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	const start = 19 // the 22nd of all
+	if len(fields) <= start {
+		return ""
+	}
+	return fields[start]
+}
+
+// replace writes a file whole: who reads it meanwhile, or after a crash of the machine, sees all of it or what was before.
+func replace(name string, text []byte) error {
+	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return syscall.Rename(name+".new", name)
+}
+
+// pairs are lines "name=value".
+func pairs(all ...string) []byte {
+	var out []byte
+	for i := 0; i < len(all); i += 2 {
+		out = append(append(append(append(out, all[i]...), '='), all[i+1]...), '\n')
+	}
+	return out
+}
+
+func read(file string) (map[string]string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]string{}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		name, value, _ := strings.Cut(line, "=")
+		m[name] = value
+	}
+	return m, nil
+}
+
+func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
+
+func moment(text string) (time.Time, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(0, n), err
+}

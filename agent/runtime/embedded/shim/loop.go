@@ -1,0 +1,179 @@
+package shim
+
+import (
+	"strconv"
+	"syscall"
+	"unsafe"
+)
+
+// pollFD is struct pollfd.
+type pollFD struct {
+	fd      int32
+	events  int16
+	revents int16
+}
+
+const (
+	pollIn  = 0x1
+	pollOut = 0x4
+)
+
+// wait waits until something is to be done for one of them, or a time in milliseconds is over; -1 waits for ever.
+func wait(fds []pollFD, ms int) {
+	var limit *syscall.Timespec
+	if ms >= 0 {
+		t := syscall.NsecToTimespec(int64(ms) * 1e6)
+		limit = &t
+	}
+	_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(limit)), 0, 0, 0)
+	if errno != 0 {
+		for i := range fds {
+			fds[i].revents = 0
+		}
+	}
+}
+
+// open makes the container's standard streams and answers with its ends of them.
+func (s *shim) open() (theirs [3]int, err error) {
+	s.streams = [2]stream{{name: "stdout", kind: PacketOut, fd: -1}, {name: "stderr", kind: PacketErr, fd: -1}}
+	if s.config.Terminal {
+		master, slave, err := OpenTerminal()
+		if err != nil {
+			return theirs, err
+		}
+		s.streams[0].fd = master
+		if s.config.Stdin {
+			s.stdin = master
+		}
+		return [3]int{slave, slave, slave}, syscall.SetNonblock(master, true)
+	}
+	for i := range s.streams {
+		var p [2]int
+		if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
+			return theirs, err
+		}
+		s.streams[i].fd, theirs[i+1] = p[0], p[1]
+		if err := syscall.SetNonblock(p[0], true); err != nil {
+			return theirs, err
+		}
+	}
+	if !s.config.Stdin {
+		theirs[0], err = syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		return theirs, err
+	}
+	var p [2]int
+	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
+		return theirs, err
+	}
+	theirs[0], s.stdin = p[0], p[1]
+	return theirs, syscall.SetNonblock(p[1], true)
+}
+
+// OpenTerminal makes a pair of a terminal's ends.
+func OpenTerminal() (master, slave int, err error) {
+	master, err = syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, -1, &pathError{"/dev/ptmx", err}
+	}
+	unlock, number := int32(0), int32(0)
+	for _, c := range []struct {
+		request uintptr
+		at      *int32
+	}{{syscall.TIOCSPTLCK, &unlock}, {syscall.TIOCGPTN, &number}} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(master), c.request, uintptr(unsafe.Pointer(c.at))); errno != 0 {
+			_ = syscall.Close(master)
+			return -1, -1, &pathError{"terminal", errno}
+		}
+	}
+	slave, err = syscall.Open("/dev/pts/"+strconv.Itoa(int(number)), syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		_ = syscall.Close(master)
+	}
+	return master, slave, err
+}
+
+// Resize tells a terminal its size.
+func Resize(fd int, width, height uint16) {
+	size := [4]uint16{height, width}
+	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size)))
+}
+
+// loop carries streams until the container's first process has ended.
+func (s *shim) loop() {
+	for {
+		polls := s.polls[:0]
+		polls = append(polls, pollFD{fd: int32(s.childFD), events: pollIn}, pollFD{fd: int32(s.listener), events: pollIn},
+			pollFD{fd: int32(s.streams[0].fd), events: pollIn}, pollFD{fd: int32(s.streams[1].fd), events: pollIn})
+		stdin := pollFD{fd: -1, events: pollOut}
+		for i := range s.clients {
+			c := &s.clients[i]
+			p := pollFD{fd: -1}
+			if c.used {
+				p.fd, p.events = int32(c.fd), pollIn
+				if c.pending > 0 { // it waits until the container has read what it sent before
+					p.events, stdin.fd = 0, int32(s.stdin)
+				}
+			}
+			polls = append(polls, p)
+		}
+		polls = append(polls, stdin)
+		wait(polls, -1)
+		for i := range s.streams {
+			if polls[2+i].revents != 0 {
+				s.carry(&s.streams[i])
+			}
+		}
+		for i := range s.clients {
+			if c := &s.clients[i]; c.used && (polls[4+i].revents != 0 || c.pending > 0) {
+				s.hear(c)
+			}
+		}
+		if polls[1].revents != 0 {
+			s.accept()
+		}
+		if polls[0].revents != 0 {
+			return
+		}
+	}
+}
+
+// carry takes what the container has written and says whether there was something.
+func (s *shim) carry(o *stream) bool {
+	if o.fd < 0 {
+		return false
+	}
+	n, err := syscall.Read(o.fd, s.packet[1:])
+	switch {
+	case err == syscall.EAGAIN || err == syscall.EINTR:
+		return err == syscall.EINTR
+	case err != nil || n <= 0: // a terminal without users says EIO
+		s.log.end(o)
+		if o.fd != s.stdin {
+			_ = syscall.Close(o.fd)
+		}
+		o.fd = -1
+		return false
+	}
+	s.log.take(o, s.packet[1:1+n])
+	s.packet[0] = o.kind
+	for i := range s.clients {
+		if c := &s.clients[i]; c.used && c.attached {
+			c.send(s.packet[:1+n])
+		}
+	}
+	return true
+}
+
+// drain takes what the container has left when it ended.
+func (s *shim) drain() {
+	for i := range s.streams {
+		for s.carry(&s.streams[i]) {
+		}
+		if s.streams[i].fd >= 0 { // somebody else holds the other end
+			s.log.end(&s.streams[i])
+		}
+	}
+	for i := range s.clients {
+		s.clients[i].close()
+	}
+}

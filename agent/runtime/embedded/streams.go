@@ -1,0 +1,193 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/cri-streaming/pkg/streaming"
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	utilexec "k8s.io/utils/exec"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// streams is the server that exec, attach and port-forward are streamed from, on this machine's
+// loopback: who knows a URL, which names a random token and counts once, may use it.
+type streams struct {
+	streaming.Server
+	http *http.Server
+}
+
+func (r *Runtime) serveStreams() (*streams, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("embedded runtime: streams: %w", err)
+	}
+	config := streaming.DefaultConfig
+	config.Addr = listener.Addr().String()
+	config.BaseURL = &url.URL{Scheme: "http", Host: config.Addr}
+	server, err := streaming.NewServer(config, streamer{r})
+	if err != nil {
+		_ = listener.Close()
+		return nil, fmt.Errorf("embedded runtime: streams: %w", err)
+	}
+	s := &streams{Server: server, http: &http.Server{Handler: server, ReadHeaderTimeout: 30 * time.Second}}
+	go func() { _ = s.http.Serve(listener) }()
+	return s, nil
+}
+
+func (s *streams) close() { _ = s.http.Close() }
+
+// Exec is the URL of a stream that runs a command in the container.
+func (r *Runtime) Exec(_ context.Context, request *cri.ExecRequest) (string, error) {
+	if err := r.streamable(request.GetContainerId()); err != nil {
+		return "", err
+	}
+	answer, err := r.streams.GetExec(request)
+	return answer.GetUrl(), err
+}
+
+// Attach is the URL of a stream to the container's own process.
+func (r *Runtime) Attach(_ context.Context, request *cri.AttachRequest) (string, error) {
+	if err := r.streamable(request.GetContainerId()); err != nil {
+		return "", err
+	}
+	answer, err := r.streams.GetAttach(request)
+	return answer.GetUrl(), err
+}
+
+// PortForward is the URL of a stream to ports of the sandbox.
+func (r *Runtime) PortForward(_ context.Context, request *cri.PortForwardRequest) (string, error) {
+	s := r.sandbox(request.GetPodSandboxId())
+	if s == nil {
+		return "", notFound("sandbox", request.GetPodSandboxId())
+	}
+	if !s.ready() {
+		return "", fmt.Errorf("sandbox %s is down", s.record.ID)
+	}
+	answer, err := r.streams.GetPortForward(request)
+	return answer.GetUrl(), err
+}
+
+func (r *Runtime) streamable(id string) error {
+	c := r.container(id)
+	if c == nil {
+		return notFound("container", id)
+	}
+	if state := c.state(); state != cri.ContainerState_CONTAINER_RUNNING {
+		return fmt.Errorf("container %s is %v, not running", id, state)
+	}
+	return nil
+}
+
+// streamer does what is asked for over streams.
+type streamer struct{ *Runtime }
+
+// Exec implements streaming.Runtime.
+func (s streamer) Exec(ctx context.Context, id string, command []string, in io.Reader, out, errOut io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize) error {
+	var code int32
+	var err error
+	if tty {
+		code, err = s.executeOn(ctx, id, command, in, out, resize)
+	} else {
+		code, err = s.execute(ctx, id, command, 0, in, writer(out), writer(errOut))
+	}
+	var start *StartError
+	if errors.As(err, &start) { // as shells and runc say it
+		return utilexec.CodeExitError{Err: err, Code: start.Code}
+	}
+	if err == nil && code != 0 {
+		return utilexec.CodeExitError{Err: fmt.Errorf("command %q ended with exit code %d", command, code), Code: int(code)}
+	}
+	return err
+}
+
+// writer is nil where there is no stream.
+func writer(w io.WriteCloser) io.Writer {
+	if w == nil {
+		return nil
+	}
+	return w
+}
+
+// executeOn runs a command on a terminal.
+func (r *Runtime) executeOn(ctx context.Context, id string, command []string, in io.Reader, out io.Writer, resize <-chan remotecommand.TerminalSize) (int32, error) {
+	masterFD, slaveFD, err := shim.OpenTerminal()
+	if err != nil {
+		return 0, err
+	}
+	_ = unix.SetNonblock(masterFD, true) // for deadlines
+	master, slave := os.NewFile(uintptr(masterFD), "terminal"), os.NewFile(uintptr(slaveFD), "terminal")
+	defer master.Close()
+	p, err := r.command(id, command, true, [3]*os.File{slave, slave, slave})
+	_ = slave.Close()
+	if err != nil {
+		return 0, err
+	}
+	defer p.close()
+	go func() {
+		for size := range resize {
+			_ = control(master, func(fd int) error { shim.Resize(fd, size.Width, size.Height); return nil })
+		}
+	}()
+	if in != nil {
+		go func() { _, _ = io.Copy(master, in) }()
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if out != nil {
+			_, _ = io.Copy(out, master) // EIO when nobody has the terminal any more
+		}
+	}()
+	err = p.await(ctx)
+	_ = master.SetReadDeadline(time.Now().Add(outputPatience))
+	<-done
+	return p.code(), err
+}
+
+// control calls do with a file's descriptor.
+func control(f *os.File, do func(fd int) error) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := conn.Control(func(fd uintptr) { failed = do(int(fd)) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// PortForward implements streaming.Runtime.
+func (s streamer) PortForward(ctx context.Context, sandbox string, port int32, stream io.ReadWriteCloser) error {
+	defer stream.Close()
+	box := s.sandbox(sandbox)
+	if box == nil {
+		return notFound("sandbox", sandbox)
+	}
+	conn, err := box.dial(port)
+	if err != nil {
+		return fmt.Errorf("port %d of pod %s: %w", port, box.record.Config.GetMetadata().GetName(), err)
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	go func() {
+		_, _ = io.Copy(conn, stream)
+		if half, ok := conn.(*net.TCPConn); ok {
+			_ = half.CloseWrite()
+		}
+	}()
+	_, err = io.Copy(stream, conn)
+	return err
+}

@@ -1,0 +1,150 @@
+package embedded
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// takeUp takes up what an agent before this one has left: what runs goes on, what was half made is removed.
+func (r *Runtime) takeUp() error {
+	dirs, err := os.ReadDir(r.opts.sandboxes())
+	if err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		dir := filepath.Join(r.opts.sandboxes(), d.Name())
+		record, err := loadSandbox(dir)
+		if errors.Is(err, os.ErrNotExist) { // nothing was made of it yet
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s := &sandbox{dir: dir, record: record, process: findProcess(record.Process, record.Start)}
+		r.sandboxes[record.ID] = s
+	}
+	if dirs, err = os.ReadDir(r.opts.containers()); err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		if err := r.takeContainer(filepath.Join(r.opts.containers(), d.Name()), d.Name()); err != nil {
+			return err
+		}
+	}
+	for _, s := range r.sandboxes {
+		if !s.whole() {
+			if err := r.dropSandbox(s); err != nil {
+				return err
+			}
+		}
+	}
+	if r.network == nil {
+		return nil
+	}
+	return r.network.Sweep(func(id string) bool { s := r.sandboxes[id]; return s != nil && !s.record.Down })
+}
+
+// whole says that the sandbox was made to its end: what its maker was never told of is not kept.
+func (s *sandbox) whole() bool {
+	return s.record.Process > 0 && (s.hostNetwork() || s.record.Address != "")
+}
+
+func (r *Runtime) takeContainer(dir, id string) error {
+	record, err := loadContainer(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return errors.Join(os.RemoveAll(dir), r.opts.Images.Drop(id))
+	}
+	if err != nil {
+		return err
+	}
+	c := newContainer(dir, record)
+	r.containers[id] = c
+	if _, err := os.Stat(filepath.Join(dir, shim.ConfigFile)); errors.Is(err, os.ErrNotExist) {
+		return r.dropContainer(c) // it was not made to its end
+	}
+	held, err := c.shimLives()
+	if err != nil {
+		return err
+	}
+	if held {
+		return r.takeRunning(c)
+	}
+	exit, err := shim.ReadExit(dir)
+	if err == nil {
+		if ids, err := shim.ReadProcesses(dir); err == nil && exit.Reason != "StartError" {
+			c.started = ids.Started
+		}
+		c.oom = exit.Code == 137 && r.oomKills(record.Group) > 0
+		c.exit = &exit
+		close(c.over)
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, shim.LockFile)); errors.Is(err, os.ErrNotExist) {
+		return nil // it was not started
+	}
+	// Its shim was killed.
+	if ids, err := shim.ReadProcesses(dir); err == nil {
+		c.started = ids.Started
+	}
+	c.shim = gone()
+	go r.attend(c)
+	return nil
+}
+
+// shimLives says whether the container's shim holds its lock.
+func (c *container) shimLives() (bool, error) {
+	f, err := os.OpenFile(filepath.Join(c.dir, shim.LockFile), os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}
+
+// takeRunning takes up a container whose shim lives. One that is just being started is waited for.
+func (r *Runtime) takeRunning(c *container) error {
+	for deadline := time.Now().Add(endPatience); ; time.Sleep(5 * time.Millisecond) {
+		ids, err := shim.ReadProcesses(c.dir)
+		if err == nil {
+			c.started = ids.Started
+			c.first = findProcess(ids.Container, ids.Start)
+			if c.shim = findProcess(ids.Shim, ids.ShimStart); c.shim == nil {
+				c.shim = gone()
+			}
+			go r.attend(c)
+			return nil
+		}
+		held, lockErr := c.shimLives()
+		if lockErr != nil {
+			return lockErr
+		}
+		if !held || time.Now().After(deadline) {
+			c.shim = gone()
+			go r.attend(c)
+			return nil
+		}
+	}
+}
+
+// gone is a process that has ended.
+func gone() *process {
+	p := &process{over: make(chan struct{})}
+	close(p.over)
+	return p
+}
