@@ -156,21 +156,7 @@ func (f *controllerFlags) lead(ctx context.Context, config *rest.Config, out io.
 	if !f.elect {
 		return work(ctx, config)
 	}
-	leases := rest.CopyConfig(config) // a connection of its own: no queue of requests may delay a renewal
-	leases.QPS, leases.Timeout = -1, f.election.RenewDeadline/2
-	client, err := kubernetes.NewForConfig(leases)
-	if err != nil {
-		return err
-	}
-	gate := lead.NewGate(f.election.RenewDeadline)
-	config = rest.CopyConfig(config)
-	config.Wrap(gate.Wrap)
-	f.election.Elected = func(leader string, me bool) {
-		if !me && leader != "" {
-			fmt.Fprintf(out, "waiting for the Lease %s/%s, which %s holds\n", f.election.Namespace, f.election.Name, leader)
-		}
-	}
-	return f.election.Run(ctx, client, gate, func(ctx context.Context) error { return work(ctx, config) })
+	return elected(ctx, f.election, config, out, work)
 }
 
 // guard keeps the loops from running beside their twins.
@@ -187,7 +173,8 @@ func (f *controllerFlags) guard(config *rest.Config, out io.Writer, names []stri
 // refused gives refusals their exit code.
 func refused(err error) error {
 	var r *twin.Refusal
-	if errors.As(err, &r) {
+	var busy *twin.Busy
+	if errors.As(err, &r) || errors.As(err, &busy) {
 		return exit{err, codeRefused}
 	}
 	return err

@@ -40,7 +40,7 @@ that part needs and no more.`,
 	}
 	cmd.Flags().StringVar(&dataDir, "data-dir", defaultDataDir(), "data directory of the cluster")
 	cmd.Flags().StringVar(&node, "node", "", "name of the node whose agent is to use it")
-	cmd.Flags().StringVar(&part, "for", "", "scheduler, controller, simulated-nodes or admin")
+	cmd.Flags().StringVar(&part, "for", "", "scheduler, controller, descheduler, simulated-nodes or admin")
 	return cmd
 }
 
@@ -57,12 +57,14 @@ func identity(node, part string) (pki.Identity, error) {
 		return pki.Scheduler(), nil
 	case part == "controller":
 		return pki.Controllers(), nil
+	case part == "descheduler":
+		return pki.Component(part), nil
 	case part == "simulated-nodes":
 		return pki.SimulatedNodes(), nil
 	case part == "admin":
 		return pki.Admin(), nil
 	}
-	return pki.Identity{}, fmt.Errorf("--for %q: must be scheduler, controller, simulated-nodes or admin", part)
+	return pki.Identity{}, fmt.Errorf("--for %q: must be scheduler, controller, descheduler, simulated-nodes or admin", part)
 }
 
 // credential is a kubeconfig for id that names the server as the admin's does.

@@ -48,6 +48,8 @@ type Options struct {
 	Alone func(context.Context) error
 
 	Metrics prometheus.Registerer // nil: they only count
+	// Synced is called when the cluster is known; may be nil.
+	Synced func()
 	// Planned is told of each round when it has decided, Say of what happens in between; both may be nil.
 	Planned func(*Report)
 	Say     func(line string)

@@ -39,9 +39,6 @@ func New(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Synced is closed when the cluster is known.
-func (r *Runner) Synced() <-chan struct{} { return r.world.feed.Synced() }
-
 // Run deschedules until the context ends, or once. It returns the report of the last round, nil if there was none.
 func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	ctx, stop := context.WithCancel(ctx)
@@ -54,6 +51,9 @@ func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	defer func() { stop(); <-followed }()
 	if err := r.world.read(ctx); err != nil {
 		return nil, err
+	}
+	if r.o.Synced != nil {
+		r.o.Synced()
 	}
 	if r.o.Interval > 0 && !r.o.DryRun {
 		return r.rounds(ctx)

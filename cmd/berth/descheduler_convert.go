@@ -1,0 +1,32 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/internal/config"
+)
+
+// deschedulerConvertCommand prints a policy in the form of today.
+func deschedulerConvertCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "convert FILE",
+		Short: "Print a DeschedulerPolicy as descheduler/v1alpha2, with a warning for each field that was converted",
+		Long: `Reads a DeschedulerPolicy, descheduler/v1alpha1 (with strategies) or v1alpha2, and prints it as
+descheduler/v1alpha2, which today's Kubernetes descheduler reads. What was converted is told as warnings.`,
+		Example: `  berth descheduler convert old-policy.yaml > policy.yaml`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := policyDocument(args[0])
+			if err != nil {
+				return err
+			}
+			yaml, warnings, err := config.ConvertDescheduler(d)
+			if err != nil {
+				return err
+			}
+			tellWarnings(cmd.ErrOrStderr(), warnings)
+			_, err = cmd.OutOrStdout().Write(yaml)
+			return err
+		},
+	}
+}

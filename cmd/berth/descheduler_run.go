@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/control/descheduler"
+	"github.com/berthproject/berth/control/serve"
+	"github.com/berthproject/berth/control/twin"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance/carry"
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/metrics"
+)
+
+func (f *deschedulerFlags) run(cmd *cobra.Command) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	settings, err := loadConfig(f.configs)
+	if err != nil {
+		return err
+	}
+	policy, err := readPolicy(f.policy)
+	if err != nil {
+		return err
+	}
+	tellWarnings(cmd.ErrOrStderr(), policy.Warnings)
+	config, err := clientConfig(f.kubeconfig, "berth-descheduler")
+	if err != nil {
+		return err
+	}
+	config.QPS, config.Burst = f.qps, f.burst
+	if f.qps == 0 {
+		config.QPS = -1
+	}
+	if err := f.may(ctx, config); err != nil {
+		return err
+	}
+	logToStderr()
+	registry := metrics.NewRegistry()
+	o := descheduler.Options{Policy: policy.Policy, Mode: descheduler.Mode(f.mode), DryRun: f.dryRun, Interval: f.interval, Timeout: f.timeout,
+		Patience: carry.DefaultPatience(), Metrics: registry, Log: klog.Background()}
+	o.Planned, o.Say = f.told(out, cmd.ErrOrStderr())
+	if f.interval == 0 {
+		r, err := deschedule(ctx, config, settings, o, false)
+		return f.end(out, r, err)
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	page := &deschedulerPageState{}
+	if err := f.serve(ctx, &serving, config, out, registry, policy, page); err != nil {
+		return err
+	}
+	o.Synced = func() { page.known.Store(true) }
+	work := func(ctx context.Context, config *rest.Config) error {
+		page.works.Store(true)
+		fmt.Fprintf(out, "descheduler at %s every %v, %s mode; Ctrl-C stops\n", config.Host, f.interval, f.mode)
+		_, err := deschedule(ctx, config, settings, o, f.elect)
+		return f.end(out, nil, err)
+	}
+	if !f.elect {
+		return work(ctx, config)
+	}
+	return elected(ctx, f.election, config, out, work)
+}
+
+// may refuses a credential that cannot list pods or, unless it is a dry run, evict them.
+func (f *deschedulerFlags) may(ctx context.Context, config *rest.Config) error {
+	const advice = "berth credentials --for descheduler makes one that may; for a Kubernetes cluster see deploy/descheduler.yaml"
+	if err := need(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, advice); err != nil || f.dryRun {
+		return err
+	}
+	return need(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
+}
+
+// deschedule runs a descheduler to its end.
+func deschedule(ctx context.Context, config *rest.Config, settings settings, o descheduler.Options, competes bool) (r *descheduler.Report, err error) {
+	if o.Client, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if _, err := o.Client.Discovery().ServerVersion(); err != nil {
+		return nil, err // watches would try for ever
+	}
+	if o.Holds, err = v1alpha1.NewClient(config); err != nil {
+		return nil, err
+	}
+	if o.Usage, err = metricsclient.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	so := schedulerOptions(settings)
+	o.Seed, o.Profiles = so.Seed, map[string]*placement.Profile{}
+	for _, c := range so.Profiles {
+		p, err := placement.NewProfile(c)
+		if err != nil {
+			return nil, err
+		}
+		o.Profiles[p.Name()] = p
+	}
+	e := deschedulerElection()
+	if !competes {
+		o.Alone = func(ctx context.Context) error {
+			return twin.Alone(ctx, o.Client, "descheduler", config.Host, e.Namespace, e.Name)
+		}
+	}
+	d, err := descheduler.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return d.Run(ctx)
+}
+
+// readPolicy reads a policy file; without one it is the default.
+func readPolicy(file string) (config.Descheduler, error) {
+	if file == "" {
+		return config.DefaultDescheduler(), nil
+	}
+	d, err := policyDocument(file)
+	if err != nil {
+		return config.Descheduler{}, err
+	}
+	return config.ReadDescheduler(d, config.DeschedulerReading{})
+}
+
+// policyDocument is the only document of a policy file.
+func policyDocument(file string) (config.Document, error) {
+	docs, err := config.Documents([]string{file})
+	if err != nil {
+		return config.Document{}, err
+	}
+	if len(docs) != 1 || docs[0].Kind != config.DeschedulerKind {
+		return config.Document{}, fmt.Errorf("%s: has %d documents, want one %s", file, len(docs), config.DeschedulerKind)
+	}
+	return docs[0], nil
+}
+
+// deschedulerPageState is what readiness is told by.
+type deschedulerPageState struct{ works, known atomic.Bool }
+
+// ready says why it cannot work yet. One that does not lead is ready to.
+func (p *deschedulerPageState) ready() error {
+	if p.works.Load() && !p.known.Load() {
+		return errors.New("the cluster is not known yet: some kinds were not listed")
+	}
+	return nil
+}
+
+// serve serves health and metrics until the context ends; wg waits for that.
+func (f *deschedulerFlags) serve(ctx context.Context, wg *sync.WaitGroup, c *rest.Config, out io.Writer, registry *prometheus.Registry, policy config.Descheduler, page *deschedulerPageState) error {
+	if f.port == 0 {
+		return nil
+	}
+	listen := func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
+	if f.port == deschedulerPage {
+		listen = serve.ListenNear
+	}
+	at := net.JoinHostPort(f.address, strconv.Itoa(f.port))
+	listener, err := listen(at)
+	if err != nil {
+		return fmt.Errorf("--bind-address %q, --secure-port %d: must be an address of this machine, and a port that is free: %w", f.address, f.port, err)
+	}
+	client, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		return err
+	}
+	var shown prometheus.Gatherer = registry
+	if f.noMetrics {
+		shown = prometheus.NewRegistry()
+	}
+	fmt.Fprintf(out, "health and metrics at https://%s\n", listener.Addr())
+	site := serve.Site{Part: "descheduler", Client: client, Listener: listener, Ready: page.ready, Pages: serve.Pages(shown, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
+	return site.Start(ctx, wg)
+}
