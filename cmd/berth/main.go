@@ -35,7 +35,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), agentCommand(),
+	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), deschedulerCommand(), agentCommand(),
 		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(), configCommand(), credentialsCommand(), workloadCommand())
 	return cmd
 }
