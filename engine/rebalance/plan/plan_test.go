@@ -1,0 +1,219 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance"
+)
+
+var now = time.Unix(1e6, 0)
+
+func profiles(t testing.TB) map[string]*placement.Profile {
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]*placement.Profile{p.Name(): p}
+}
+
+func aNode(name string) *model.Node {
+	return &model.Node{Name: name, Allocatable: model.Requests{MilliCPU: 4000, Memory: 1 << 34}, Pods: 20,
+		Labels: model.LabelsOf(map[string]string{placement.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
+}
+
+// aPod is a pod of a ReplicaSet that its name begins with, on a node.
+func aPod(name, node string, cpu int64) *model.Pod {
+	app, _, _ := strings.Cut(name, "-")
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Requests{MilliCPU: cpu}}
+	spec.Scoring = spec.Requests
+	return &model.Pod{Namespace: "x", Name: name, UID: name, NodeName: node, Phase: model.Running, Ready: true, Spec: spec,
+		Labels: model.LabelsOf(map[string]string{"app": app}), Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: app}}
+}
+
+// stateOf is a cluster of nodes and pods.
+func stateOf(things ...any) *cluster.State {
+	s := cluster.New()
+	for _, t := range things {
+		switch t := t.(type) {
+		case *model.Node:
+			s.UpsertNode(t)
+		case *model.Pod:
+			s.UpsertPod(t)
+		case *model.Budget:
+			s.UpsertBudget(t)
+		case *model.Hold:
+			s.UpsertHold(t)
+		}
+	}
+	return s
+}
+
+// snapshot is what a round sees of a cluster.
+func snapshot(s *cluster.State) *rebalance.Snapshot {
+	snap := &rebalance.Snapshot{Now: now}
+	for _, id := range s.NodeIDs() {
+		n := &rebalance.Node{Node: s.Node(id).Model}
+		for _, p := range s.Node(id).Pods {
+			n.Pods = append(n.Pods, &rebalance.Pod{Pod: p, Facts: &rebalance.Facts{}})
+		}
+		snap.Nodes = append(snap.Nodes, n)
+	}
+	return snap
+}
+
+// candidate is a pod of a snapshot.
+func candidate(snap *rebalance.Snapshot, name string) *rebalance.Candidate {
+	for _, n := range snap.Nodes {
+		for _, p := range n.Pods {
+			if p.Name == name {
+				return &rebalance.Candidate{Pod: p, Node: n, Reason: func() string { return "a test" }}
+			}
+		}
+	}
+	panic("no pod " + name)
+}
+
+func selects(app string) *model.Selector {
+	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
+}
+
+// budgetOf is a budget over a workload that allows so many.
+func budgetOf(app string, allows int32, most model.Amount) *model.Budget {
+	return &model.Budget{Namespace: "x", Name: app, Selector: selects(app), MaxUnavailable: most, DisruptionsAllowed: allows,
+		CurrentHealthy: 9, DesiredHealthy: 0, ExpectedPods: 9}
+}
+
+// TestWhyACandidateStays has a case for each kind of refusal.
+func TestWhyACandidateStays(t *testing.T) {
+	a, b := aNode("a"), aNode("b")
+	full := func(n string) *model.Pod { return aPod("full-"+n, n, 3500) }
+	with := func(p *model.Pod, f func(*model.Pod)) *model.Pod { f(p); return p }
+	memory := NewMemory()
+	memory.InVain(now.Add(-time.Minute), Key{"web", "a", "S"}, "it came back")
+	avoid := &model.Hold{Namespace: "x", Name: "h", Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: Cause, Until: now.Add(time.Hour)}
+	more := func(*rebalance.Node) rebalance.Gain { return rebalance.Gain{Before: 2, After: 2, Of: "pods"} }
+	for name, tc := range map[string]struct {
+		state  *cluster.State
+		memory *Memory
+		gain   func(*rebalance.Node) rebalance.Gain
+		mode   Mode
+		why    Why
+		words  string
+	}{
+		"on its way out":    {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), why: Gone, words: "on its way out"},
+		"nobody's":          {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), why: Bare, words: "no controller"},
+		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), why: Daemon, words: "DaemonSet web"},
+		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), why: Foreign, words: `"odd"`},
+		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: InVain, words: "it came back; not tried again until 1970-01-12T13:55:40Z"},
+		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid), why: InVain, words: "Hold h"},
+		"no room":           {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: Nowhere, words: "no other node"},
+		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), why: StraightBack, words: "back on a, with a score"},
+		"as good":           {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: Unheld, why: StraightBack, words: "a"},
+		"no better":         {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: more, why: NoGain, words: "on b, where the scheduler would put its replacement, it would be no better: pods 2, and 2 after it"},
+		"never allowed":     {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.Amount{Set: true})), why: Budgeted, words: "spec.maxUnavailable is 0"},
+	} {
+		snap := snapshot(tc.state)
+		p := New(snap, tc.state, Options{Now: now, Mode: tc.mode, Profiles: profiles(t), Memory: tc.memory})
+		c := candidate(snap, "web-1")
+		c.Gain = tc.gain
+		_, went := p.Move("S", "p", c)
+		got := p.Plan()
+		if went || len(got.Refused) != 1 || got.Refused[0].Why != tc.why || !strings.Contains(got.Refused[0].Words, tc.words) || len(got.Counts) != 1 {
+			t.Errorf("%s: went %t, %+v", name, went, got)
+		}
+	}
+}
+
+func TestMovesAreBookedAndBudgetsTold(t *testing.T) {
+	s := stateOf(aNode("a"), aNode("b"), aPod("full-1", "a", 2000), aPod("web-1", "a", 1000), aPod("web-2", "a", 1000), aPod("db-1", "b", 3000),
+		budgetOf("web", 1, model.Amount{Set: true, Value: 1}))
+	snap := snapshot(s)
+	p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
+	for _, name := range []string{"web-1", "web-2", "web-1"} {
+		p.Move("S", "p", candidate(snap, name))
+	}
+	got := p.Plan()
+	if len(got.Moves) != 1 || got.Moves[0].To != "b" || !slices.Equal(got.Moves[0].Budgets, []Effect{{"web", 1, 0}}) || got.Moves[0].Reason != "a test" {
+		t.Fatalf("the plan is %+v", got)
+	}
+	if len(got.Refused) != 2 || got.Refused[0].Why != Nowhere || got.Refused[1].Why != Gone {
+		t.Errorf("refused are %+v", got.Refused)
+	}
+	s.UpsertPod(aPod("db-1", "b", 500))
+	p = New(snapshot(s), s, Options{Now: now, Profiles: profiles(t)})
+	for _, name := range []string{"web-1", "web-2"} {
+		p.Move("S", "p", candidate(snap, name))
+	}
+	if got = p.Plan(); len(got.Moves) != 2 || got.Moves[1].Waits == "" || !slices.Equal(got.Moves[1].Budgets, []Effect{{"web", 0, 0}}) {
+		t.Errorf("the second one does not wait: %+v", got.Moves)
+	}
+}
+
+func TestAGroupMovesAsAWholeOrNotAtAll(t *testing.T) {
+	s := stateOf(aNode("a"), aNode("b"), aNode("c"), aPod("full-1", "a", 2000), aPod("web-1", "a", 1000), aPod("web-2", "a", 1000),
+		aPod("db-1", "b", 3000), aPod("db-2", "c", 3500), budgetOf("web", 1, model.Amount{Set: true, Value: 1}))
+	snap := snapshot(s)
+	p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
+	before := dump(p.fork)
+	restore, ok := p.Save()
+	_, one := p.Move("S", "p", candidate(snap, "web-1"))
+	_, two := p.Move("S", "p", candidate(snap, "web-2"))
+	if restore(); !ok || !one || two || dump(p.fork) != before {
+		t.Fatalf("%t %t %t, the fork is\n%s", ok, one, two, dump(p.fork))
+	}
+	if got := p.Plan(); len(got.Moves) != 0 || got.Refused[1].Why != Undone {
+		t.Errorf("%+v", got)
+	}
+	if _, again := p.Move("S", "p", candidate(snap, "web-2")); !again || p.Plan().Moves[0].Waits != "" {
+		t.Error("what was taken from the budget was not given back")
+	}
+}
+
+// dump is what is where.
+func dump(s *cluster.State) string {
+	var b strings.Builder
+	for _, id := range s.NodeIDs() {
+		fmt.Fprintf(&b, "%s %v:", s.Node(id).Model.Name, s.Node(id).Used.MilliCPU)
+		for _, p := range s.Node(id).Pods {
+			b.WriteString(" " + p.UID)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// TestMemoryGrowsAndForgets: twice as long each time, up to a day, and from the start after a quiet day.
+func TestMemoryGrowsAndForgets(t *testing.T) {
+	m, k, at := NewMemory(), Key{"o", "n", "s"}, now
+	for i, want := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440} {
+		until, n := m.InVain(at, k, "so")
+		if until.Sub(at) != want*time.Minute || n != i+1 {
+			t.Fatalf("the %dth time until %v later", n, until.Sub(at))
+		}
+		if _, _, known := m.Knows(until.Add(-1), k); !known {
+			t.Fatal("not known before its end")
+		}
+		if at = until; i == 9 {
+			at = until.Add(m.Most + 1)
+		}
+		if _, _, known := m.Knows(at, k); known {
+			t.Fatal("known after its end")
+		}
+	}
+	if until, n := m.InVain(at, k, "so"); n != 1 || until.Sub(at) != m.First {
+		t.Errorf("after a quiet day it is the %dth time", n)
+	}
+	if m.Sweep(at.Add(time.Hour)); m.Len() != 1 {
+		t.Error("swept too early")
+	}
+	if m.Sweep(at.Add(48 * time.Hour)); m.Len() != 0 {
+		t.Error("not swept")
+	}
+}
