@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -121,7 +120,7 @@ func (s *Shell) Run(ctx context.Context, a Agent) error {
 	wg.Go(func() {
 		// A thread of its own, ahead of the pods where the machine lets us; it ends with the goroutine.
 		runtime.LockOSThread()
-		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -10)
+		urgent()
 		next := time.Duration(0)
 		for {
 			by, err := s.watch.wait(next)
