@@ -1,7 +1,7 @@
 package config
 
 import (
-	"fmt"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/berthproject/berth/engine/rebalance"
 )
@@ -32,15 +32,32 @@ type DeschedulerReading struct {
 // ReadDescheduler decodes a policy of either version. What cannot be is refused with path, value and what
 // would be right, all at once.
 func ReadDescheduler(d Document, how DeschedulerReading) (Descheduler, error) {
-	return Descheduler{}, fmt.Errorf("%s: is not read yet", d.File)
+	f := &policyReader{faults: &faults{}}
+	form, err := f.form(d, how)
+	if err != nil {
+		return Descheduler{}, err
+	}
+	out := Descheduler{Policy: f.policy(form)}
+	if err := f.verdict(d.File); err != nil {
+		return Descheduler{}, err
+	}
+	out.Warnings = f.warnings
+	return out, nil
 }
-
-// DefaultDescheduler is the policy without a file: the eight strategies that the Kubernetes
-// descheduler's own default enabled while it had one.
-func DefaultDescheduler() Descheduler { return Descheduler{} }
 
 // ConvertDescheduler writes a policy of either version in the form of v1alpha2, as YAML, with a warning for each
 // field that was converted.
 func ConvertDescheduler(d Document) (yaml []byte, warnings []string, err error) {
-	return nil, nil, fmt.Errorf("%s: is not converted yet", d.File)
+	f := &policyReader{faults: &faults{}}
+	form, err := f.form(d, DeschedulerReading{})
+	if err != nil {
+		return nil, nil, err
+	}
+	f.policy(form)
+	if err := f.verdict(d.File); err != nil {
+		return nil, nil, err
+	}
+	form.APIVersion, form.Kind = DeschedulerAPIVersion, DeschedulerKind
+	yaml, err = sigsyaml.Marshal(form)
+	return yaml, f.warnings, err
 }

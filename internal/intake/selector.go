@@ -21,13 +21,27 @@ func Selector(in *metav1.LabelSelector) (*model.Selector, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compiled(parsed), nil
+}
+
+// WrittenSelector compiles a selector in its short form, such as "pool=web,tier in (a, b)"; an empty one
+// matches everything.
+func WrittenSelector(in string) (*model.Selector, error) {
+	parsed, err := labels.Parse(in)
+	if err != nil {
+		return nil, err
+	}
+	return compiled(parsed), nil
+}
+
+func compiled(parsed labels.Selector) *model.Selector {
 	requirements, _ := parsed.Requirements()
 	out := &model.Selector{}
 	for i := range requirements {
 		out.Requirements = append(out.Requirements, requirement(&requirements[i]))
 	}
 	slices.SortFunc(out.Requirements, compareRequirements)
-	return out, nil
+	return out
 }
 
 func compareRequirements(a, b model.Requirement) int {
