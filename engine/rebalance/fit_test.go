@@ -1,0 +1,101 @@
+package rebalance
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// nodeFit, a reason at a time: a pod of n1 that fits n2, and what takes that away.
+func TestNodeFit(t *testing.T) {
+	web := model.LabelsOf(map[string]string{"app": "web"})
+	taint := func(e model.Effect) func(*Node) {
+		return func(n *Node) { n.Taints = []model.Taint{{Key: "k", Effect: e}} }
+	}
+	for _, c := range []struct {
+		what string
+		spec model.PodSpec
+		node func(*Node)
+		fits bool
+	}{
+		{"plain", model.PodSpec{}, nil, true},
+		{"cordoned", model.PodSpec{}, func(n *Node) { n.Unschedulable = true }, false},
+		{"selector", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, nil, false},
+		{"selected", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, func(n *Node) { n.Labels = web }, true},
+		{"affinity to nothing", model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true}}, nil, false},
+		{"NoSchedule", model.PodSpec{}, taint(model.NoSchedule), false},
+		{"NoExecute", model.PodSpec{}, taint(model.NoExecute), false},
+		{"PreferNoSchedule", model.PodSpec{}, taint(model.PreferNoSchedule), true},
+		{"tolerated", model.PodSpec{Tolerations: []model.Toleration{{Op: model.TolExists}}}, taint(model.NoExecute), true},
+		{"room for the last core", model.PodSpec{Requests: model.Requests{MilliCPU: 3000}}, nil, true},
+		{"no room for cpu", model.PodSpec{Requests: model.Requests{MilliCPU: 3001}}, nil, false},
+		{"no room for memory", model.PodSpec{Requests: model.Requests{Memory: 8<<30 + 1}}, nil, false},
+		{"no room for storage", model.PodSpec{Requests: model.Requests{Ephemeral: 1}}, nil, false},
+		{"no such device", model.PodSpec{Requests: model.Requests{Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}, nil, false},
+		{"devices taken", model.PodSpec{Requests: model.Requests{Scalars: []model.Scalar{{Name: "gpu", Amount: 2}}}}, func(n *Node) {
+			n.Allocatable.Scalars = []model.Scalar{{Name: "gpu", Amount: 2}}
+		}, false},
+		{"as many pods as it takes", model.PodSpec{}, func(n *Node) { n.Node.Pods = 2 }, true},
+		{"full of pods", model.PodSpec{}, func(n *Node) { n.Node.Pods = 1 }, false},
+		{"pod affinity is not looked at", model.PodSpec{Affinity: []model.PodTerm{{TopologyKey: "host"}}}, nil, true},
+	} {
+		nodes := numbered(2)
+		if c.node != nil {
+			c.node(nodes[1])
+		}
+		p := testPod("p", "n1", func(p *Pod) { p.Spec = &c.spec })
+		there := testPod("q", "n2", func(p *Pod) {
+			p.Labels, p.Spec = web, &model.PodSpec{Requests: model.Requests{MilliCPU: 1000, Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}
+		})
+		done := testPod("r", "n2", func(p *Pod) { p.Phase, p.Spec = model.Succeeded, there.Spec })
+		args := usual()
+		args.NodeFit = true
+		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
+		s := testSnapshot(nodes, p, there, done)
+		if got := evict(t, s, policy, &evicter{}, named{"p"}) == "p"; got != c.fits {
+			t.Errorf("%s: fits %v, want %v", c.what, got, c.fits)
+		}
+		planner := &evicter{place: func(*Candidate) *Node { return nodes[1] }}
+		if evict(t, s, policy, planner, named{"p"}) != "p" {
+			t.Errorf("%s: nodeFit stands in the way of a plan", c.what)
+		}
+	}
+}
+
+// nodeFit looks at the evictor's nodes, whatever nodes the policy works on; those that are not ready take nothing.
+func TestNodeFitNodes(t *testing.T) {
+	ssd := model.LabelsOf(map[string]string{"disk": "ssd"})
+	for _, c := range []struct {
+		change func([]*Node)
+		want   string
+	}{
+		{func([]*Node) {}, ""},
+		{func(n []*Node) { n[0].Labels = ssd }, ""},
+		{func(n []*Node) { n[2].Labels = ssd }, "p"},
+		{func(n []*Node) { n[2].Labels, n[2].NotReady = ssd, true }, ""},
+	} {
+		nodes := numbered(3)
+		c.change(nodes)
+		args := usual()
+		args.NodeFit, args.NodeSelector = true, having("disk", "ssd")
+		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
+		if got := evict(t, testSnapshot(nodes, testPod("p", "n1")), policy, &evicter{}, named{}); got != c.want {
+			t.Errorf("went %q, want %q", got, c.want)
+		}
+	}
+}
+
+// The labels of the namespace are asked for in both modes, and even of pods that are to be evicted anyway.
+func TestNamespaceSelector(t *testing.T) {
+	nodes := numbered(2)
+	anyway := func(p *Pod) { p.Facts.EvictAnyway = true }
+	s := testSnapshot(nodes, testPod("p", "n1"), testPod("q", "n1", func(p *Pod) { p.Namespace = "other" }, anyway))
+	s.Namespaces["default"] = model.LabelsOf(map[string]string{"env": "prod"})
+	args := usual()
+	args.NamespaceSelector = having("env", "prod")
+	for _, m := range []*evicter{{}, {place: func(*Candidate) *Node { return nodes[1] }}} {
+		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, named{}); got != "p" {
+			t.Errorf("went %q", got)
+		}
+	}
+}
