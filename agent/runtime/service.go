@@ -73,3 +73,10 @@ type ContainerEvent struct {
 	Container string // id
 	OOM       bool   // not an end: a hint that must not be believed alone, since the runtime tells it of all containers of a node
 }
+
+// Layer is an unpacked layer of an image, or what a container has written onto it. Layers of one key
+// are one on the disk.
+type Layer struct {
+	Key           string
+	Bytes, Inodes int64
+}

@@ -13,13 +13,12 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Layer is an unpacked layer as containerd keeps it. Layers of one key are one on the disk.
-type Layer struct {
-	Key           string
-	Bytes, Inodes int64
-}
+// Layer is an unpacked layer as containerd keeps it.
+type Layer = runtime.Layer
 
 // ImageLayers are the unpacked layers of an image, lowest first; those that are not unpacked
 // are left out. CRI tells only the size of the compressed content. Runtimes other

@@ -38,15 +38,19 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 		return "", status.Errorf(codes.FailedPrecondition, "sandbox %s is down", sandbox)
 	}
 	id := newID()
+	dir := filepath.Join(r.opts.containers(), id)
+	if err := os.Mkdir(dir, 0o700); err != nil { // by it who comes after a crash finds what else was made
+		return "", err
+	}
 	image, err := r.opts.Images.Use(id, config.GetImage().GetImage())
 	if err != nil {
-		return "", coded(err)
+		return "", coded(errors.Join(err, os.RemoveAll(dir)))
 	}
 	ref := image.ID
 	if len(image.Pulled) > 0 {
 		ref = image.Pulled[0]
 	}
-	c := newContainer(filepath.Join(r.opts.containers(), id), containerRecord{ID: id, Sandbox: sandbox, Created: time.Now(), ImageID: image.ID, ImageRef: ref,
+	c := newContainer(dir, containerRecord{ID: id, Sandbox: sandbox, Created: time.Now(), ImageID: image.ID, ImageRef: ref,
 		Group: path.Join(path.Dir(s.record.Group), id), Log: logPath(config, s.record.Config), StopSignal: image.Config.StopSignal, Config: config})
 	if signal := config.GetStopSignal(); signal != 0 {
 		c.record.StopSignal = signal.String()
@@ -54,10 +58,7 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	r.mu.Lock()
 	r.containers[id] = c
 	r.mu.Unlock()
-	err = os.Mkdir(c.dir, 0o700)
-	if err == nil {
-		err = c.record.save(c.dir)
-	}
+	err = c.record.save(c.dir)
 	if err == nil {
 		err = r.limit(c)
 	}

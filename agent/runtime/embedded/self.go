@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +19,10 @@ type self struct {
 // writable, as a container may get at the file that its first process ran from.
 func openSelf() (*self, error) {
 	s := &self{fd: -1, pause: -1}
+	// Files that this process was started with by somebody careless are not for containers.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("embedded runtime: close_range: %w", err)
+	}
 	fd, err := unix.OpenTree(unix.AT_FDCWD, "/proc/self/exe", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	if err == nil {
 		s.fd = fd

@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -12,6 +11,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime"
 )
 
 // layerFresh is how long a measured writable layer counts, as containerd measures: walking one reads each of its inodes.
@@ -127,15 +127,11 @@ func measure(dir string) layerSize {
 }
 
 // WritableLayer is what a container has written onto its image, measured now.
-func (r *Runtime) WritableLayer(_ context.Context, id string) (bytes, inodes int64, err error) {
+func (r *Runtime) WritableLayer(_ context.Context, id string) (runtime.Layer, error) {
 	c := r.container(id)
 	if c == nil {
-		return 0, 0, notFound("container", id)
+		return runtime.Layer{}, notFound("container", id)
 	}
-	dir := filepath.Join(c.dir, "upper")
-	if _, err := os.Stat(dir); err != nil {
-		return 0, 0, notFound("container", id)
-	}
-	size := measure(dir)
-	return size.bytes, size.inodes, nil
+	size := measure(filepath.Join(c.dir, "upper"))
+	return runtime.Layer{Key: id, Bytes: size.bytes, Inodes: size.inodes}, nil
 }

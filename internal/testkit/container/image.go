@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// WorkloadName is the name of the image that Workload loads.
-const WorkloadName = "berth.dev/workload:1"
+// WorkloadName is the name of the image that Workload loads. That of the built-in one is another.
+const WorkloadName = "berth.test/workload:1"
 
 var workload struct {
 	sync.Once
@@ -71,9 +71,9 @@ func buildImage(program, busybox string) (v1.Image, error) {
 }
 
 // Workload loads Image and returns its name.
-func (r *Runtime) Workload(t testing.TB) string {
+func (r *Parts) Workload(t testing.TB) string {
 	t.Helper()
-	if err := r.Load(context.Background(), WorkloadName, Image(t)); err != nil {
+	if err := r.load(context.Background(), WorkloadName, Image(t)); err != nil {
 		t.Fatal(err)
 	}
 	return WorkloadName

@@ -29,7 +29,7 @@ type Pod struct {
 
 // Run starts the pod and returns the ids of its sandbox and container. Its log is at
 // r.Dir/log/NAME/main.log.
-func (r *Runtime) Run(t testing.TB, p Pod) (sandbox, id string) {
+func (r *Parts) Run(t testing.TB, p Pod) (sandbox, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -57,7 +57,7 @@ func (r *Runtime) Run(t testing.TB, p Pod) (sandbox, id string) {
 	return sandbox, id
 }
 
-func (r *Runtime) sandboxConfig(t testing.TB, p Pod) *criapi.PodSandboxConfig {
+func (r *Parts) sandboxConfig(t testing.TB, p Pod) *criapi.PodSandboxConfig {
 	t.Helper()
 	if p.Cgroup == "" {
 		p.Cgroup = filepath.Join(r.Cgroup, "pod"+p.Name)
@@ -81,7 +81,7 @@ func (r *Runtime) sandboxConfig(t testing.TB, p Pod) *criapi.PodSandboxConfig {
 }
 
 // Exited waits until the container has ended and returns its status.
-func (r *Runtime) Exited(t testing.TB, id string) *criapi.ContainerStatus {
+func (r *Parts) Exited(t testing.TB, id string) *criapi.ContainerStatus {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
@@ -100,7 +100,7 @@ func (r *Runtime) Exited(t testing.TB, id string) *criapi.ContainerStatus {
 }
 
 // Log is what a container of Run has printed, in the CRI format.
-func (r *Runtime) Log(t testing.TB, pod string) string {
+func (r *Parts) Log(t testing.TB, pod string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.Dir, "log", pod, "main.log"))
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *Runtime) Log(t testing.TB, pod string) string {
 }
 
 // Says waits until a container of Run has printed words.
-func (r *Runtime) Says(t testing.TB, pod, words string) {
+func (r *Parts) Says(t testing.TB, pod, words string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Log(t, pod), words); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {

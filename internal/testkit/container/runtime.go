@@ -10,19 +10,29 @@ import (
 	"testing"
 	"time"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/cri"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Runtime is a containerd for one test.
-type Runtime struct {
-	*containerd.Process
-	// Service is a connection to it.
-	Service *cri.Client
-	// Socket is the path of its CRI socket.
-	Socket string
+// Service is what both runtimes can do.
+type Service interface {
+	runtime.Service
+	SandboxImage(context.Context) (string, error)
+	ImageLayers(ctx context.Context, id string) ([]runtime.Layer, error)
+	WritableLayer(ctx context.Context, container string) (runtime.Layer, error)
+}
+
+// Parts are what a test has of any runtime.
+type Parts struct {
+	// Service is the runtime, or a connection to it.
+	Service Service
+	// load gives it an image.
+	load func(ctx context.Context, name string, image v1.Image) error
 	// Dir is where its images are, and what else a test likes to put there.
 	Dir string
 	// CIDR is the network of its pods.
@@ -30,6 +40,16 @@ type Runtime struct {
 	// Cgroup is a cgroup path of this test, such as /berth-test-4711-1, that a test may make
 	// and put pods into; it is removed in the end with all below it.
 	Cgroup string
+}
+
+// Runtime is a containerd for one test.
+type Runtime struct {
+	*Parts
+	*containerd.Process
+	// Service is a connection to it.
+	Service *cri.Client
+	// Socket is the path of its CRI socket.
+	Socket string
 }
 
 // made counts the runtimes of this process.
@@ -53,7 +73,7 @@ func Start(t testing.TB, change func(*containerd.Options)) *Runtime {
 	if change != nil {
 		change(&o)
 	}
-	r := &Runtime{Dir: dir, CIDR: o.PodCIDR, Cgroup: cgroupName(pid, n)}
+	r := &Runtime{Parts: &Parts{Dir: dir, CIDR: o.PodCIDR, Cgroup: cgroupName(pid, n)}}
 	t.Cleanup(func() { r.remove(t, o) })
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -61,6 +81,7 @@ func Start(t testing.TB, change func(*containerd.Options)) *Runtime {
 		t.Fatal(err)
 	}
 	r.Service = r.Process.Service()
+	r.Parts.Service, r.Parts.load = r.Service, r.Process.Load
 	return r
 }
 
@@ -77,6 +98,11 @@ func (r *Runtime) remove(t testing.TB, o containerd.Options) {
 	if err != nil {
 		t.Errorf("removing containerd: %v", err)
 	}
+	r.clean(t, ctx)
+}
+
+// clean removes what a test may have made beside the runtime.
+func (r *Parts) clean(t testing.TB, ctx context.Context) {
 	if host, err := cgroup.Find(); err != nil {
 		t.Errorf("cgroups: %v", err)
 	} else if host.Exists(r.Cgroup) {

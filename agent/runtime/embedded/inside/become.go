@@ -48,7 +48,7 @@ func (s *Spec) become(joins []int) error {
 	if err := s.drop(id.uid, id.gid, id.groups); err != nil {
 		return err
 	}
-	if s.Root != nil { // without its shim a container has nobody; the change of user has undone what the shim said
+	if s.Root != nil { // the change of user has undone it
 		if err := prctl(prSetPdeathsig, uintptr(syscall.SIGKILL)); err != nil {
 			return wrap("prctl", err)
 		}

@@ -75,6 +75,10 @@ func run(do func(*Spec) error) error {
 // container is the first process of a new container. It is in a mount namespace of its own,
 // and as a rule in a process namespace of its own.
 func container(s *Spec) error {
+	// Without its shim it has nobody.
+	if err := prctl(prSetPdeathsig, uintptr(syscall.SIGKILL)); err != nil {
+		return wrap("prctl", err)
+	}
 	if err := setns(ProcessFD, syscall.CLONE_NEWNET|syscall.CLONE_NEWIPC|syscall.CLONE_NEWUTS); err != nil {
 		return wrap("joining the sandbox's namespaces", err)
 	}

@@ -40,6 +40,9 @@ type shim struct {
 
 const bufferSize = 32 << 10
 
+// callPidfdOpen is of equal number on all architectures.
+const callPidfdOpen = 434
+
 func (s *shim) run() {
 	for _, fd := range []int{ReportFD, SandboxFD, LockFD} {
 		syscall.CloseOnExec(fd)
@@ -89,7 +92,7 @@ func (s *shim) start() (*inside.Fault, error) {
 		return nil, err
 	}
 	attr := &syscall.ProcAttr{Files: []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2]), uintptr(spec), uintptr(report[1]), SandboxFD},
-		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}}
+		Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}}
 	if s.config.SharedProcesses {
 		attr.Sys.Cloneflags = syscall.CLONE_NEWNS
 		// The thread's children are made there.
@@ -100,7 +103,6 @@ func (s *shim) start() (*inside.Fault, error) {
 	if s.child, err = syscall.ForkExec("/proc/self/exe", []string{inside.Init}, attr); err != nil {
 		return nil, err
 	}
-	const callPidfdOpen = 434
 	fd, _, errno := syscall.Syscall(callPidfdOpen, uintptr(s.child), 0, 0)
 	if errno != 0 {
 		return nil, os.NewSyscallError("pidfd_open", errno)

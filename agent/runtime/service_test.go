@@ -1,7 +1,8 @@
-package cri_test
+package runtime_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,21 +14,30 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// One containerd serves all tests of it: what each does is its own pod's matter.
-func TestContainerd(t *testing.T) {
-	r := container.Start(t, nil)
+// What a Service promises, of each that there is. One of it serves all: what each test does is its own pod's matter.
+func TestService(t *testing.T) {
+	t.Run("containerd", func(t *testing.T) {
+		r := container.Start(t, nil)
+		contract(t, r.Parts, "berth.dev/pause:1")
+		t.Run("Restart", func(t *testing.T) { restart(t, r) })
+	})
+	t.Run("embedded", func(t *testing.T) {
+		contract(t, container.StartEmbedded(t, true, nil).Parts, "")
+	})
+}
+
+func contract(t *testing.T, r *container.Parts, pause string) {
 	r.Workload(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	t.Run("EventsTellOfEnds", func(t *testing.T) { eventsTellOfEnds(ctx, t, r) })
 	t.Run("StopKillsAfterGrace", func(t *testing.T) { stopKillsAfterGrace(ctx, t, r) })
 	t.Run("Exec", func(t *testing.T) { exec(ctx, t, r) })
-	t.Run("Images", func(t *testing.T) { images(ctx, t, r) })
+	t.Run("Images", func(t *testing.T) { images(ctx, t, r, pause) })
 	t.Run("WhatIsNotThere", func(t *testing.T) { whatIsNotThere(ctx, t, r) })
-	t.Run("Restart", func(t *testing.T) { restart(ctx, t, r) })
 }
 
-func eventsTellOfEnds(ctx context.Context, t *testing.T, r *container.Runtime) {
+func eventsTellOfEnds(ctx context.Context, t *testing.T, r *container.Parts) {
 	ctx, cancel := context.WithCancel(ctx)
 	seen, ended := make(chan runtime.ContainerEvent, 100), make(chan error, 1)
 	go func() { ended <- r.Service.Events(ctx, func(e runtime.ContainerEvent) { seen <- e }) }()
@@ -55,7 +65,7 @@ func eventsTellOfEnds(ctx context.Context, t *testing.T, r *container.Runtime) {
 	}
 }
 
-func stopKillsAfterGrace(ctx context.Context, t *testing.T, r *container.Runtime) {
+func stopKillsAfterGrace(ctx context.Context, t *testing.T, r *container.Parts) {
 	sandbox, id := r.Run(t, container.Pod{Name: "deaf", Args: []string{"-deaf", "-listen=:80"}})
 	r.Says(t, "deaf", "listening")
 	if err := r.Service.StopContainer(ctx, id, 300*time.Millisecond); err != nil {
@@ -83,7 +93,7 @@ func stopKillsAfterGrace(ctx context.Context, t *testing.T, r *container.Runtime
 	}
 }
 
-func exec(ctx context.Context, t *testing.T, r *container.Runtime) {
+func exec(ctx context.Context, t *testing.T, r *container.Parts) {
 	sandbox, id := r.Run(t, container.Pod{Name: "exec", Args: []string{"-listen=:80"}})
 	got, err := r.Service.ExecSync(ctx, id, []string{"/bin/sh", "-c", "echo out; echo err >&2; exit 5"}, 10*time.Second)
 	if err != nil {
@@ -108,7 +118,7 @@ func exec(ctx context.Context, t *testing.T, r *container.Runtime) {
 	}
 }
 
-func images(ctx context.Context, t *testing.T, r *container.Runtime) {
+func images(ctx context.Context, t *testing.T, r *container.Parts, pause string) {
 	registry := container.Registry(t)
 	name, err := registry.Add("team/tool", "v1", container.Image(t))
 	if err != nil {
@@ -126,21 +136,21 @@ func images(ctx context.Context, t *testing.T, r *container.Runtime) {
 	if err != nil || have == nil || have.Id != id {
 		t.Fatalf("image %s: %v, %v, want id %s", name, have, err, id)
 	}
-	if name, err := r.Service.SandboxImage(ctx); err != nil || name != "berth.dev/pause:1" {
-		t.Errorf("sandbox image %q, %v, want the built-in one", name, err)
+	if name, err := r.Service.SandboxImage(ctx); err != nil || name != pause {
+		t.Errorf("sandbox image %q, %v, want %q", name, err, pause)
 	}
 	// The workload's image is the same: it goes with all of its names.
 	if err := r.Service.RemoveImage(ctx, &criapi.ImageSpec{Image: id}); err != nil {
 		t.Fatal(err)
 	}
 	left, err := r.Service.ListImages(ctx)
-	if err != nil || len(left) != 1 || left[0].RepoTags[0] != "berth.dev/pause:1" {
-		t.Errorf("images left: %v, %v, want the pause image only", left, err)
+	if err != nil || len(left) != len(strings.Fields(pause)) || len(left) == 1 && left[0].RepoTags[0] != pause {
+		t.Errorf("images left: %v, %v, want %q only", left, err, pause)
 	}
 	r.Workload(t)
 }
 
-func whatIsNotThere(ctx context.Context, t *testing.T, r *container.Runtime) {
+func whatIsNotThere(ctx context.Context, t *testing.T, r *container.Parts) {
 	if i, err := r.Service.ImageStatus(ctx, &criapi.ImageSpec{Image: "berth.dev/none:1"}); i != nil || err != nil {
 		t.Errorf("image: %v, %v, want none and no error", i, err)
 	}
@@ -157,7 +167,9 @@ func whatIsNotThere(ctx context.Context, t *testing.T, r *container.Runtime) {
 }
 
 // A killed daemon comes back, its containers ran on, and who reads meanwhile only waits.
-func restart(ctx context.Context, t *testing.T, r *container.Runtime) {
+func restart(t *testing.T, r *container.Runtime) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	_, id := r.Run(t, container.Pod{Name: "lives", Args: []string{"-listen=:80"}})
 	before := r.Pid()
 	if err := r.Kill(); err != nil {

@@ -1,0 +1,113 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// Embedded is an embedded runtime for one test.
+type Embedded struct {
+	*Parts
+	Runtime *embedded.Runtime
+	Options embedded.Options
+}
+
+// StartEmbedded starts an embedded runtime and removes it, its pods and r.Cgroup when the test ends. Without
+// network only pods of the host's network run. change may be nil, or change the options, e.g. put Dir on another disk.
+func StartEmbedded(t testing.TB, withNetwork bool, change func(*embedded.Options)) *Embedded {
+	t.Helper()
+	if err := embedded.Missing(); err != nil {
+		testkit.Skip(t, "embedded runtime", err.Error())
+	}
+	sweep()
+	n, pid := made.Add(1), os.Getpid()
+	dir, err := os.MkdirTemp(filepath.Split(fmt.Sprintf(runtimeDir, pid, n)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := embedded.Options{Dir: dir + "/c", Log: klog.Background()}
+	if withNetwork {
+		o.PodCIDR, o.Bridge = freeNetwork(t, n), bridgeName(pid, n)
+	}
+	if change != nil {
+		change(&o)
+	}
+	if o.Images == nil {
+		o.Images, err = store.Open(filepath.Join(filepath.Dir(o.Dir), "images"), store.Options{Limits: store.Limits{Spare: -1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &Embedded{Parts: &Parts{Dir: dir, CIDR: o.PodCIDR, Cgroup: cgroupName(pid, n)}, Options: o}
+	r.load = r.loadImage
+	t.Cleanup(func() { r.remove(t) })
+	r.open(t)
+	return r
+}
+
+func (r *Embedded) open(t testing.TB) {
+	t.Helper()
+	var err error
+	if r.Runtime, err = embedded.New(context.Background(), r.Options); err != nil {
+		t.Fatal(err)
+	}
+	r.Service = r.Runtime
+}
+
+// Restart lets go of the runtime as if its process had ended, and begins another one.
+func (r *Embedded) Restart(t testing.TB) {
+	t.Helper()
+	if err := r.Runtime.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.open(t)
+}
+
+func (r *Embedded) loadImage(ctx context.Context, as string, image v1.Image) error {
+	ref, err := name.ParseReference(as)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(r.Dir, "image")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	if err := tarball.Write(ref, image, file); err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, 0); err != nil {
+		return err
+	}
+	_, err = r.Options.Images.Load(ctx, file, as, nil)
+	return err
+}
+
+func (r *Embedded) remove(t testing.TB) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var err error
+	if r.Runtime != nil {
+		err = r.Runtime.Destroy(ctx)
+	} else {
+		err = embedded.Wipe(ctx, r.Options)
+	}
+	if err != nil {
+		t.Errorf("removing the embedded runtime: %v", err)
+	}
+	r.clean(t, ctx)
+}
