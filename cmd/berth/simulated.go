@@ -40,11 +40,11 @@ func playNodes(config *rest.Config, nodes []*corev1.Node, settings settings, ans
 		return nil, err
 	}
 	answer.Client, answer.Log = client, klog.Background()
-	s := &simulatedNodes{}
+	s := &simulatedNodes{watch: watchSimulated(nodes, settings, client)}
+	answer.Usage = s.watch.Usage
 	if s.server, err = crowd.Announce(answer, nodes); err != nil {
 		return nil, err
 	}
-	s.watch = watchSimulated(nodes, settings, client)
 	o := settings.berth.Nodes
 	s.agent, err = agent.New(agent.Options{
 		Client: client, Nodes: nodes, Writers: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(),

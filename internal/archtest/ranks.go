@@ -15,7 +15,7 @@ var ranks = map[string]int{
 	"apiserver":         6,
 	"load":              6,
 	"sim":               6,
-	"demo":              6,
+	"demo":              7,
 	"drain":             6,
 	"actuate":           5,
 	"feed":              5,

@@ -110,6 +110,17 @@ func (s *Shell) node(name string) *node {
 	return s.nodes[name]
 }
 
+// Usage is what a node has and uses itself, without what was collected; false: it was never looked at.
+func (s *Shell) Usage(name string) (usage.Node, bool) {
+	n := s.node(name)
+	if n == nil {
+		return usage.Node{}, false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.usage, true
+}
+
 // Runtime is r, with the shell taking notice of what it starts.
 func (s *Shell) Runtime(r runtime.Runtime) runtime.Runtime { return noticing{r, s} }
 

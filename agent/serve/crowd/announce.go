@@ -13,6 +13,7 @@ import (
 
 	"github.com/berthproject/berth/agent/serve"
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/pressure/usage"
 )
 
 // Many is whose certificate serves more than one node.
@@ -29,6 +30,9 @@ type Options struct {
 	APIServer string
 	Client    kubernetes.Interface
 	Log       klog.Logger
+	// Usage is what a node has and uses itself, with what was collected of it; false: nobody looks
+	// after it. Nil: annotations alone say it.
+	Usage func(node string) (usage.Node, bool)
 }
 
 // Server is not serving yet: its nodes are to be registered first.
@@ -94,7 +98,7 @@ func reachableFrom(server string) string {
 func (s *Server) Run(ctx context.Context, agent Agent) error {
 	o := serve.Options{Listener: s.listener, Certificate: s.opts.Certificate, ClientCA: s.opts.ClientCA, Client: s.opts.Client, Log: s.opts.Log}
 	for _, n := range s.nodes {
-		o.Nodes = append(o.Nodes, newNode(n, agent))
+		o.Nodes = append(o.Nodes, newNode(n, agent, s.opts.Usage))
 	}
 	server, err := serve.New(o)
 	if err != nil {

@@ -25,10 +25,11 @@ type player struct {
 	name  string
 	node  usage.Node
 	agent Agent
+	usage func(node string) (usage.Node, bool) // may be nil
 }
 
-func newNode(n *corev1.Node, agent Agent) *serve.Node {
-	p := &player{name: n.Name, agent: agent, node: usage.Node{Since: time.Now()}}
+func newNode(n *corev1.Node, agent Agent, now func(string) (usage.Node, bool)) *serve.Node {
+	p := &player{name: n.Name, agent: agent, usage: now, node: usage.Node{Since: time.Now()}}
 	memory, storage := n.Status.Capacity[corev1.ResourceMemory], n.Status.Capacity[corev1.ResourceEphemeralStorage]
 	allocatable, ok := n.Status.Allocatable[corev1.ResourceMemory]
 	if !ok {
@@ -68,8 +69,14 @@ func (p *player) summary(now time.Time) *stats.Summary {
 		s.Pods = append(s.Pods, figures)
 		total.add(sum)
 	}
-	o := p.node.Observe(now, uses)
-	s.Node = stats.NodeStats{NodeName: p.name, StartTime: metav1.NewTime(p.node.Since), CPU: total.cpu(now), Memory: memory(now, used(&o, pressure.MemoryAvailable)),
+	node := p.node
+	if p.usage != nil {
+		if looked, ok := p.usage(p.name); ok {
+			node = looked
+		}
+	}
+	o := node.Observe(now, uses)
+	s.Node = stats.NodeStats{NodeName: p.name, StartTime: metav1.NewTime(node.Since), CPU: total.cpu(now), Memory: memory(now, used(&o, pressure.MemoryAvailable)),
 		Fs: filesystem(now, &o, pressure.NodeFsAvailable), Runtime: &stats.RuntimeStats{ImageFs: filesystem(now, &o, pressure.ImageFsAvailable)}}
 	available := uint64(o.Signals[pressure.MemoryAvailable].Available)
 	s.Node.Memory.AvailableBytes = &available

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/demo"
+)
+
+// demoFlags are the flags of berth demo.
+type demoFlags struct {
+	kubeconfig string
+	configs    []string
+	acts       []string
+	simulated  bool
+	pause      bool
+}
+
+// demoCommand plays five acts.
+func demoCommand() *cobra.Command {
+	var f demoFlags
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show in five acts what Berth does: place, memory, disk, drain, preempt",
+		Long: `Plays five acts on the cluster that runs, or, where none does, on one of its own that
+goes with it. Each act says what it does and what came of it, with names and numbers
+read from the cluster, and takes less than 20 seconds:
+
+  place    pods are spread; one that fits nowhere is told what would help
+  memory   the pod that takes its node's memory goes, no other, and comes back elsewhere
+  disk     a full disk costs images before it costs a pod
+  drain    a node is drained under a budget, as it was foretold
+  preempt  a pod that matters more makes room for itself
+
+It brings three nodes of its own, which take no other pods: parts of this machine that
+run processes, if it is run by root, else simulated ones. Nothing else of the cluster is
+touched, and all that it makes is removed at the end, after Ctrl-C, too; what one that was
+killed has left is removed by the next.
+Exits with 0 if each act showed what it says, else with 1.`,
+		Example: `  berth demo
+  berth demo --acts memory,disk
+  berth demo --simulated --pause`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of an administrator of the cluster to play on; without it the cluster of the default data directory if it runs, else one of its own")
+	flags.StringSliceVar(&f.acts, "acts", nil, "acts to play: "+strings.Join(demo.Names(), ", ")+"; without it all")
+	flags.BoolVar(&f.simulated, "simulated", false, "play on simulated nodes, by root, too")
+	flags.BoolVar(&f.pause, "pause", false, "wait for Enter before each act but the first")
+	configFlag(flags, &f.configs)
+	return cmd
+}
+
+func (f *demoFlags) run(cmd *cobra.Command) (err error) {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	settings, err := loadConfig(f.configs)
+	if err != nil {
+		return err
+	}
+	found, err := f.find()
+	if err != nil {
+		return err
+	}
+	dir, err := openDemoDir()
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := logTo(dir.log())
+	if err != nil {
+		return errors.Join(err, dir.close(true))
+	}
+	var played error
+	// What an act needs runs until it has been cleared away, so it must not end by Ctrl-C.
+	err = runParts(context.WithoutCancel(ctx), func(p *parts) error {
+		if found == nil {
+			fmt.Fprintln(out, "No cluster runs: this one comes with the demo, and goes with it.")
+			if found, err = startStage(p, dir.data(), settings, log); err != nil {
+				return err
+			}
+		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })()
+		played = f.play(ctx, p.ctx, out, found, dir, settings)
+		return errStopped
+	})
+	closeLog()
+	err = errors.Join(played, err)
+	if err != nil {
+		err = fmt.Errorf("%w\n(log: %s)", err, dir.log())
+	}
+	return errors.Join(err, dir.close(err == nil))
+}
+
+// play makes the demo's nodes, plays, and removes them. Nodes live as long as held, the demo as long as ctx.
+func (f *demoFlags) play(ctx, held context.Context, out io.Writer, on *stageCluster, dir demoDir, settings settings) error {
+	scheduler, err := drainScheduler(settings)
+	if err != nil {
+		return err
+	}
+	crew, err := newCrew(ctx, on, dir, settings, f.simulated)
+	if err != nil {
+		return err
+	}
+	defer crew.close()
+	var played error
+	err = runParts(held, func(p *parts) error {
+		if err := crew.start(ctx, p); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })()
+		crew.tell(out)
+		o := crew.options()
+		o.Config, o.Scheduler, o.Acts, o.Out = on.config, scheduler, f.acts, out
+		if f.pause {
+			o.Pause = enter(os.Stdin, out)
+		}
+		played = demo.Run(ctx, o)
+		return errStopped
+	})
+	return errors.Join(played, err, crew.remove(held))
+}
+
+// enter waits for Enter.
+func enter(in io.Reader, out io.Writer) func(context.Context) error {
+	lines := make(chan struct{})
+	go func() {
+		for s := bufio.NewScanner(in); s.Scan(); {
+			lines <- struct{}{}
+		}
+		close(lines)
+	}()
+	return func(ctx context.Context) error {
+		fmt.Fprint(out, "\nEnter goes on: ")
+		select {
+		case <-lines:
+			return nil
+		case <-ctx.Done():
+			return errors.New("stopped")
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	apimachineryversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/apiserver/store"
+)
+
+// stageCluster is the cluster that a demo is played on.
+type stageCluster struct {
+	config *rest.Config // of an administrator
+	// credential is a connection for somebody; nil: none can be made here.
+	credential func(pki.Identity) (*rest.Config, error)
+}
+
+// answerWithin is how long a cluster may take to say that it is there.
+const answerWithin = 5 * time.Second
+
+// find looks for the cluster that runs; nil: there is none.
+func (f *demoFlags) find() (*stageCluster, error) {
+	config, err := clientConfig(f.kubeconfig, "berth-demo")
+	if err != nil {
+		if f.kubeconfig == "" {
+			return nil, nil
+		}
+		return nil, err
+	}
+	config.Burst, config.QPS = -1, -1
+	answer, err := versionOf(config)
+	switch {
+	case err != nil && f.kubeconfig == "" && errors.Is(err, syscall.ECONNREFUSED):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !strings.HasSuffix(answer.GitVersion, "+berth"):
+		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, and is played on Berth's clusters only; without --kubeconfig, and while none runs, it brings one of its own", config.Host, answer.GitVersion)
+	}
+	found := &stageCluster{config: config}
+	dir := defaultDataDir()
+	if f.kubeconfig != "" {
+		dir = filepath.Dir(f.kubeconfig)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "pki", "ca.key")); err == nil {
+		found.credential = func(id pki.Identity) (*rest.Config, error) {
+			text, err := credential(dir, id)
+			if err != nil {
+				return nil, err
+			}
+			return clientcmd.RESTConfigFromKubeConfig(text)
+		}
+	}
+	return found, nil
+}
+
+func versionOf(config *rest.Config) (*apimachineryversion.Info, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = answerWithin
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return client.ServerVersion()
+}
+
+// startStage starts a cluster without nodes.
+func startStage(p *parts, dir string, settings settings, log *logs) (*stageCluster, error) {
+	o := apiserver.DefaultOptions()
+	o.Listen, o.DataDir = "127.0.0.1:0", dir
+	serverOptions(&pflag.FlagSet{}, &o, settings)
+	server, err := apiserver.New(p.ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	p.last("API server", server.Run)
+	select {
+	case <-server.Ready():
+	case <-p.ctx.Done():
+		return nil, context.Cause(p.ctx)
+	}
+	say := lines{w: io.Discard}
+	if err := say.listen(); err != nil {
+		return nil, err
+	}
+	if err := startLoops(p, server.LoopbackConfig(), server.Authority().CAPEM(), settings, say, log); err != nil {
+		return nil, err
+	}
+	config, err := clientConfig(server.KubeconfigPath(), "berth-demo")
+	if err != nil {
+		return nil, err
+	}
+	config.Burst, config.QPS = -1, -1
+	return &stageCluster{config: config, credential: func(id pki.Identity) (*rest.Config, error) {
+		cert, key, err := server.Authority().ClientPEM(id)
+		return &rest.Config{Host: config.Host, UserAgent: "berth-demo",
+			TLSClientConfig: rest.TLSClientConfig{CAData: server.Authority().CAPEM(), CertData: cert, KeyData: key}}, err
+	}}, nil
+}
+
+// demoDir is where a demo keeps what it needs: always the same directory, so that the next one finds what
+// one that was killed has left.
+type demoDir struct {
+	path string
+	lock io.Closer
+}
+
+func openDemoDir() (demoDir, error) {
+	d := demoDir{path: filepath.Join(defaultDataDir(), "demo")}
+	lock, err := store.Lock(d.path)
+	if err != nil {
+		return d, fmt.Errorf("another berth demo runs, or its directory cannot be used: %w", err)
+	}
+	d.lock = lock
+	return d, os.RemoveAll(d.data())
+}
+
+func (d demoDir) data() string  { return filepath.Join(d.path, "data") }
+func (d demoDir) nodes() string { return filepath.Join(d.path, "nodes") }
+func (d demoDir) log() string   { return filepath.Join(d.path, "berth.log") }
+
+// close removes the directory; only the log stays if not all of it is to go.
+func (d demoDir) close(all bool) error {
+	errs := []error{os.RemoveAll(d.data())}
+	if all {
+		errs = append(errs, os.Remove(d.log()))
+	}
+	errs = append(errs, os.Remove(filepath.Join(d.path, "lock")))
+	if all {
+		errs = append(errs, os.Remove(d.path))
+		_ = os.Remove(filepath.Dir(d.path)) // if nothing else is there
+	}
+	return errors.Join(append(errs, d.lock.Close())...)
+}

@@ -1,0 +1,139 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/drain"
+)
+
+// Namespace is where the demo's pods are.
+const Namespace = "berth-demo"
+
+// Label is what the demo's nodes carry, with the value "true". Its pods want it.
+const Label = "berth.dev/demo"
+
+// Taint keeps all other pods off the demo's nodes.
+var Taint = corev1.Taint{Key: Label, Effect: corev1.TaintEffectNoSchedule}
+
+// Options of a demo.
+type Options struct {
+	// Config is a connection of somebody who may do anything.
+	Config *rest.Config
+	// Scheduler is how the cluster's scheduler places pods.
+	Scheduler drain.Scheduler
+	// Nodes are those that the demo is played on.
+	Nodes []string
+	// Real says that these run processes.
+	Real bool
+	// Image is what the pods run; on simulated nodes it is a name. Program is its program's path.
+	Image, Program string
+	// Ballast is an image that real nodes can pull and nobody needs for long.
+	Ballast string
+	// Acts are the names of those to play; all without.
+	Acts []string
+	Out  io.Writer
+	// Pause is called before each act but the first; may be nil.
+	Pause func(context.Context) error
+}
+
+// act is one of the five.
+type act struct {
+	name, title string
+	play        func(context.Context, *stage) error
+}
+
+var acts = []act{
+	{"place", "Pods find their nodes", place},
+	{"memory", "A node runs out of memory", memory},
+	{"disk", "A node runs out of disk", disk},
+	{"drain", "A node is drained under a budget", empty},
+	{"preempt", "A pod that matters more makes room", preempt},
+}
+
+// Names are those of the acts, in their order.
+func Names() (out []string) {
+	for _, a := range acts {
+		out = append(out, a.name)
+	}
+	return out
+}
+
+// Run plays the acts, and removes what it has made however it ends. An act that does
+// not show what it says is an error; those after it are played all the same.
+func Run(ctx context.Context, o Options) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	s, err := open(ctx, o)
+	if s != nil {
+		defer func() { err = errors.Join(err, s.strike(ctx)) }()
+	}
+	if err != nil {
+		return err
+	}
+	var failed []error
+	played := 0
+	for i, a := range acts {
+		if len(o.Acts) > 0 && !slices.Contains(o.Acts, a.name) {
+			continue
+		}
+		if played > 0 && o.Pause != nil {
+			if err := o.Pause(ctx); err != nil {
+				return errors.Join(append(failed, err)...)
+			}
+		}
+		played++
+		s.title(fmt.Sprintf("Act %d", i+1), a.title)
+		s.began = time.Now()
+		if err := s.perform(ctx, a); err != nil {
+			failed = append(failed, fmt.Errorf("act %d (%s): %w", i+1, a.name, err))
+			if ctx.Err() != nil {
+				return errors.Join(failed...)
+			}
+			s.say("This act did not show what it should: %v", err)
+		}
+	}
+	s.blank()
+	if len(failed) == 0 {
+		s.plain("%d of %d acts showed what they say.", played, played)
+	}
+	return errors.Join(failed...)
+}
+
+// perform plays an act and clears the stage.
+func (s *stage) perform(ctx context.Context, a act) error {
+	began := time.Now()
+	if err := a.play(ctx, s); err != nil {
+		if ctx.Err() != nil {
+			return errors.New("stopped")
+		}
+		return errors.Join(err, s.clear(ctx))
+	}
+	took := time.Since(began)
+	if err := s.clear(ctx); err != nil {
+		return err
+	}
+	s.say("(%s)", span(took))
+	return nil
+}
+
+func (o *Options) check() error {
+	for _, name := range o.Acts {
+		if !slices.Contains(Names(), name) {
+			return fmt.Errorf("act %q: must be one of %s", name, strings.Join(Names(), ", "))
+		}
+	}
+	if len(o.Nodes) < 3 {
+		return fmt.Errorf("%d nodes: the demo needs three", len(o.Nodes))
+	}
+	return nil
+}

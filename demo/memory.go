@@ -1,0 +1,135 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// leakRate is how much memory a second the leaky pod takes.
+const leakRate = 300 * mib
+
+// memory: the pod that takes the node's memory goes, no other, and what replaces it comes elsewhere.
+func memory(ctx context.Context, s *stage) error {
+	if err := s.deploy(ctx, troupe{name: "steady", replicas: 3, memory: 128 * mib, uses: 96 * mib, spread: true}); err != nil {
+		return err
+	}
+	if err := s.deploy(ctx, troupe{name: "leaky", replicas: 1, memory: 64 * mib, uses: 32 * mib}); err != nil {
+		return err
+	}
+	steady, err := s.cast.ready(ctx, "steady", 3)
+	if err != nil {
+		return err
+	}
+	leaky, err := s.cast.ready(ctx, "leaky", 1)
+	if err != nil {
+		return err
+	}
+	pod := leaky[0].pod
+	if err := s.cast.older(ctx); err != nil {
+		return err
+	}
+	before, err := s.figures(ctx, pod.Spec.NodeName)
+	if err != nil {
+		return err
+	}
+	s.say("%s requests 64Mi on %s, beside a pod of steady that keeps within its request; %s of memory are available there.", pod.Name, pod.Spec.NodeName, size(before.memoryFree))
+	s.say("Now %s takes %s a second.", pod.Name, size(leakRate))
+	asked := time.Now()
+	t, err := s.use(ctx, pod, []string{s.Program, "-memory=64Gi", fmt.Sprintf("-memory-rate=%d", leakRate)}, func(age time.Duration) string {
+		return fmt.Sprintf("memory=%d@%s,%d@%s", 32*mib, age, 32*mib+10*leakRate, age+10*time.Second)
+	})
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	if err := s.evicted(ctx, pod, t, asked); err != nil {
+		return err
+	}
+	if err := s.reaction(ctx, pod.Spec.NodeName); err != nil {
+		return err
+	}
+	if err := s.unharmed(steady); err != nil {
+		return err
+	}
+	s.say("No pod of steady was touched: none restarted, none evicted.")
+	if err := s.replaced(ctx, "leaky", pod, asked); err != nil {
+		return err
+	}
+	return s.records(ctx, 1)
+}
+
+// evicted waits until the node has thrown a pod out.
+func (s *stage) evicted(ctx context.Context, pod *corev1.Pod, t *trigger, asked time.Time) error {
+	var was seen
+	if err := s.cast.until(ctx, func() string {
+		if was = s.cast.by(pod.UID); was.failed.IsZero() {
+			return fmt.Sprintf("%s is %s%s", pod.Name, was.pod.Status.Phase, t.why())
+		}
+		return ""
+	}); err != nil {
+		return err
+	}
+	status := &was.pod.Status
+	if status.Reason != "Evicted" {
+		return fmt.Errorf("%s ended as %s: %s, and was not evicted", pod.Name, status.Reason, status.Message)
+	}
+	s.say("%s later the API has it as %s, %s:", span(was.failed.Sub(asked)), status.Phase, status.Reason)
+	s.block(strings.TrimSpace(status.Message))
+	return nil
+}
+
+// reaction says how fast a real node was. A simulated one is looked at each second.
+func (s *stage) reaction(ctx context.Context, node string) error {
+	if !s.Real {
+		s.say("(A simulated node is looked at each second. A real one is told by the kernel, and kills within milliseconds.)")
+		return nil
+	}
+	sum, err := s.metric(ctx, node, "berth_pressure_reaction_seconds_sum")
+	if err != nil {
+		return err
+	}
+	count, err := s.metric(ctx, node, "berth_pressure_reaction_seconds_count")
+	if err != nil {
+		return err
+	}
+	if count == 0 {
+		return errors.New("the node does not know of having killed anything")
+	}
+	s.say("From waking up to SIGKILL it took the node %s (berth_pressure_reaction_seconds).", span(time.Duration(sum/count*float64(time.Second))))
+	return nil
+}
+
+// unharmed checks that pods run as they did.
+func (s *stage) unharmed(pods []seen) error {
+	for _, p := range pods {
+		now := s.cast.by(p.pod.UID)
+		if !isReady(now.pod) || !now.gone.IsZero() {
+			return fmt.Errorf("%s, which has done no harm, is %s %s now", p.pod.Name, now.pod.Status.Phase, now.pod.Status.Reason)
+		}
+		for _, c := range now.pod.Status.ContainerStatuses {
+			if c.RestartCount > 0 {
+				return fmt.Errorf("%s, which has done no harm, was restarted", p.pod.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// replaced waits for what comes in place of a pod that its node has thrown out.
+func (s *stage) replaced(ctx context.Context, app string, pod *corev1.Pod, asked time.Time) error {
+	next, err := s.cast.ready(ctx, app, 1)
+	if err != nil {
+		return err
+	}
+	to := next[0].pod.Spec.NodeName
+	if to == pod.Spec.NodeName {
+		return fmt.Errorf("the replacement %s came back to %s, which had just thrown out %s", next[0].pod.Name, to, pod.Name)
+	}
+	s.say("Its replacement %s had %s after %s and was Ready after %s.", next[0].pod.Name, to, span(next[0].bound.Sub(asked)), span(next[0].ready.Sub(asked)))
+	return nil
+}

@@ -1,0 +1,46 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/control/records/history"
+	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// records waits until there are n records of displacements since the act began, complete but for those whose replacement waits, and
+// shows them as berth evictions does.
+func (s *stage) records(ctx context.Context, n int) error {
+	source := history.Source{Client: s.client, Namespace: Namespace}
+	var list []*journal.Displacement
+	if err := s.cast.until(ctx, func() string {
+		all, _, err := source.Read(ctx)
+		if err != nil {
+			return err.Error()
+		}
+		f := history.Filter{Since: s.began}
+		list = f.Apply(all)
+		done := 0
+		for _, d := range list {
+			if d.Replacement != nil {
+				done++
+			}
+		}
+		if done < n {
+			return fmt.Sprintf("%d of %d displacements have a complete record", done, n)
+		}
+		return ""
+	}); err != nil {
+		return err
+	}
+	var text strings.Builder
+	if err := explain.EvictionsText(&text, list, time.Now(), 0); err != nil {
+		return err
+	}
+	s.say("berth evictions -n %s:", Namespace)
+	s.block(text.String())
+	return nil
+}

@@ -1,0 +1,161 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+)
+
+// Priorities of the demo's pods are below that of all pods which say nothing.
+const (
+	lowClass, highClass       = "berth-demo-low", "berth-demo-high"
+	lowPriority, highPriority = -2000, -1000
+)
+
+// strikeWithin bounds the removal of what the demo has made.
+const strikeWithin = time.Minute
+
+// stage is what all acts use.
+type stage struct {
+	Options
+	narrator
+	client kubernetes.Interface
+	holds  *v1alpha1.Client
+	cast   *cast
+	began  time.Time          // the act
+	end    context.CancelFunc // of the watch
+}
+
+// open makes the namespace and the priority classes. The stage that it returns is to be struck even with an error.
+func open(ctx context.Context, o Options) (*stage, error) {
+	s := &stage{Options: o, narrator: narrator{o.Out}, end: func() {}}
+	var err error
+	if s.client, err = kubernetes.NewForConfig(o.Config); err != nil {
+		return nil, err
+	}
+	if s.holds, err = v1alpha1.NewClient(o.Config); err != nil {
+		return nil, err
+	}
+	if err := s.sweep(ctx); err != nil {
+		return nil, err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
+	if _, err := s.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return s, err
+	}
+	for name, value := range map[string]int32{lowClass: lowPriority, highClass: highPriority} {
+		class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value, Description: "pods of berth demo"}
+		if _, err := s.client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+			return s, err
+		}
+	}
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.end = end
+	if s.cast, err = watch(watching, s.client); err != nil {
+		return s, err
+	}
+	return s, s.cast.until(ctx, func() string {
+		if _, err := s.client.CoreV1().ServiceAccounts(Namespace).Get(ctx, "default", metav1.GetOptions{}); err != nil {
+			return "namespace " + Namespace + " has no service account (do the cluster's controllers run?): " + err.Error()
+		}
+		return ""
+	})
+}
+
+// sweep removes what a demo that was killed has left.
+func (s *stage) sweep(ctx context.Context) error {
+	_, err := s.client.CoreV1().Namespaces().Get(ctx, Namespace, metav1.GetOptions{})
+	if err == nil {
+		s.plain("An earlier demo was killed; what it left (namespace %s) is removed first.", Namespace)
+	} else if !apierrors.IsNotFound(err) {
+		return err
+	}
+	return s.remove(ctx)
+}
+
+// remove removes namespace and priority classes, and waits until they are gone.
+func (s *stage) remove(ctx context.Context) error {
+	namespaces := s.client.CoreV1().Namespaces()
+	errs := []error{missing(namespaces.Delete(ctx, Namespace, metav1.DeleteOptions{}))}
+	for _, name := range []string{lowClass, highClass} {
+		errs = append(errs, missing(s.client.SchedulingV1().PriorityClasses().Delete(ctx, name, metav1.DeleteOptions{})))
+	}
+	for tick := time.NewTicker(lookEvery); ; {
+		_, err := namespaces.Get(ctx, Namespace, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			tick.Stop()
+			return errors.Join(errs...)
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return errors.Join(append(errs, fmt.Errorf("namespace %s is not gone yet: %w", Namespace, ctx.Err()))...)
+		case <-tick.C:
+		}
+	}
+}
+
+// missing takes it for no error that something is not there.
+func missing(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// strike removes all that the demo has made.
+func (s *stage) strike(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), strikeWithin)
+	defer cancel()
+	defer s.end()
+	if err := s.remove(ctx); err != nil {
+		return fmt.Errorf("what the demo made could not be removed: %w", err)
+	}
+	return nil
+}
+
+// clear removes what an act has made and waits until its nodes are as before.
+func (s *stage) clear(ctx context.Context) error {
+	background := metav1.DeletePropagationBackground
+	all := metav1.DeleteOptions{PropagationPolicy: &background}
+	err := errors.Join(s.client.AppsV1().Deployments(Namespace).DeleteCollection(ctx, all, metav1.ListOptions{}),
+		s.client.PolicyV1().PodDisruptionBudgets(Namespace).DeleteCollection(ctx, all, metav1.ListOptions{}))
+	if err != nil {
+		return err
+	}
+	return s.cast.until(ctx, func() string {
+		if n := len(s.cast.of("")); n > 0 {
+			return fmt.Sprintf("%d pods are still there", n)
+		}
+		return s.unsettled(ctx)
+	})
+}
+
+// unsettled says which node is not free for the next act.
+func (s *stage) unsettled(ctx context.Context) string {
+	for _, name := range s.Nodes {
+		n, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		if i := slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key != Taint.Key }); i >= 0 {
+			return fmt.Sprintf("node %s has taint %s", name, n.Spec.Taints[i].Key)
+		}
+		for _, c := range n.Status.Conditions {
+			if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
+				return fmt.Sprintf("node %s has %s", name, c.Type)
+			}
+		}
+	}
+	return ""
+}
