@@ -39,9 +39,9 @@ require (
 
 require (
 	github.com/moby/sys/mountinfo v0.7.3
-	github.com/vishvananda/netlink v1.3.1 // indirect
-	github.com/vishvananda/netns v0.0.5 // indirect
-	k8s.io/cri-streaming v0.37.2 // indirect
+	github.com/vishvananda/netlink v1.3.1
+	github.com/vishvananda/netns v0.0.5
+	k8s.io/cri-streaming v0.37.2
 )
 
 require (
