@@ -140,7 +140,7 @@ func (r *pluginReader) protected(field string, list, names, others []string, oth
 func (r *pluginReader) selector(field string, s *metav1.LabelSelector) *model.Selector {
 	out, err := intake.Selector(s)
 	if err != nil {
-		r.fault("%s: %w", field, err)
+		r.fault("%s: must be a label selector: %w", field, err)
 	}
 	return out
 }

@@ -29,14 +29,14 @@ func (r *pluginReader) low() rebalance.Strategy {
 		target, ok := a.TargetThresholds[t.Resource]
 		switch {
 		case !ok:
-			r.fault("targetThresholds: %s: must be given, as thresholds has it", t.Resource)
-		case t.Percent > target:
+			r.fault("targetThresholds.%s: must be given, as thresholds has it", t.Resource)
+		case t.Percent > target && !a.UseDeviationThresholds: // deviations lie on either side of the average
 			r.fault("thresholds.%s: %v: must be at most targetThresholds.%s, %v", t.Resource, t.Percent, t.Resource, target)
 		}
 	}
 	for _, t := range out.Targets {
 		if _, ok := a.Thresholds[t.Resource]; !ok {
-			r.fault("thresholds: %s: must be given, as targetThresholds has it", t.Resource)
+			r.fault("thresholds.%s: must be given, as targetThresholds has it", t.Resource)
 		}
 	}
 	return out

@@ -1,5 +1,5 @@
 // Package config reads the configuration files of users: upstream's kinds as
-// they are (KubeSchedulerConfiguration, KubeletConfiguration), and BerthConfiguration for what those
+// they are (KubeSchedulerConfiguration, KubeletConfiguration, DeschedulerPolicy), and BerthConfiguration for what those
 // cannot say.
 //
 // All reading is strict. An unknown field, a field given twice or an impossible
@@ -10,4 +10,7 @@
 // Departures from kube-scheduler: contention profiling is off unless asked for; requests are
 // not limited to 50 a second unless asked for; an extender's urlPrefix must be a URL; plugins of
 // one's own are not known.
+//
+// Departures from the Kubernetes descheduler: unknown fields outside of a plugin's arguments are refused, too, unless
+// asked not to (DeschedulerReading); so is what is given twice; a policy of v1alpha1 is converted; Prometheus is not asked.
 package config

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/berthproject/berth/engine/rebalance"
+)
+
+func policyDocument(t *testing.T, file string) Document {
+	t.Helper()
+	docs, err := Documents([]string{file})
+	if err != nil || len(docs) != 1 {
+		t.Fatalf("%d documents, %v", len(docs), err)
+	}
+	docs[0].File = filepath.Base(file)
+	return docs[0]
+}
+
+// golden demands what a file says, or writes it with BERTH_REWRITE set.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if os.Getenv("BERTH_REWRITE") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestFaultyPoliciesAreRefused demands, word for word, the errors beside each file of testdata/policies/faulty:
+// where, what value, and what would be right.
+func TestFaultyPoliciesAreRefused(t *testing.T) {
+	files, err := filepath.Glob("testdata/policies/faulty/*.yaml")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d files, %v: there must be 30", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			docs, err := Documents([]string{file})
+			if err == nil {
+				docs[0].File = filepath.Base(file)
+				_, err = ReadDescheduler(docs[0], DeschedulerReading{})
+				if _, _, other := ConvertDescheduler(docs[0]); fmt.Sprint(other) != fmt.Sprint(err) {
+					t.Errorf("conversion says %v", other)
+				}
+			}
+			if err == nil {
+				t.Fatal("is read")
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.ReplaceAll(err.Error(), file, filepath.Base(file))+"\n")
+		})
+	}
+}
+
+// TestPoliciesAreConverted demands the form of v1alpha2 and the warnings beside each file of testdata/policies/good, and
+// that this form means the same and converts to itself without a warning.
+func TestPoliciesAreConverted(t *testing.T) {
+	files, err := filepath.Glob("testdata/policies/good/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			d := policyDocument(t, file)
+			out, warnings, err := ConvertDescheduler(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", strings.Join(append(warnings, string(out)), "\n"))
+			js, err := yaml.YAMLToJSON(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := Document{File: d.File, APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: js}
+			if twice, _, err := ConvertDescheduler(again); err != nil || string(twice) != string(out) {
+				t.Errorf("converted twice: %v\n%s", err, twice)
+			}
+			first, err := ReadDescheduler(d, DeschedulerReading{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := ReadDescheduler(again, DeschedulerReading{RefuseOld: true})
+			if err != nil || written(t, first.Policy) != written(t, second.Policy) {
+				t.Errorf("%v: means\n%s\nand converted\n%s", err, written(t, first.Policy), written(t, second.Policy))
+			}
+		})
+	}
+}
+
+func written(t *testing.T, p rebalance.Policy) string {
+	t.Helper()
+	js, err := json.MarshalIndent(p, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(js)
+}
+
+// TestPoliciesMean demands what the files of testdata/policies/good are compiled to.
+func TestPoliciesMean(t *testing.T) {
+	for _, name := range []string{"old", "all"} {
+		d, err := ReadDescheduler(policyDocument(t, "testdata/policies/good/"+name+".yaml"), DeschedulerReading{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "testdata/policies/good/"+name+".json", written(t, d.Policy)+"\n")
+	}
+}
+
+// TestDefaultDescheduler holds the policy without a file to be one, without a word of warning, with eight strategies.
+func TestDefaultDescheduler(t *testing.T) {
+	d := DefaultDescheduler()
+	if len(d.Policy.Profiles) != 1 || len(d.Warnings) != 0 {
+		t.Fatalf("%+v", d)
+	}
+	p := d.Policy.Profiles[0]
+	if n := len(p.Deschedule) + len(p.Balance); n != 8 {
+		t.Errorf("%d strategies, want 8", n)
+	}
+	if e := p.Evictor; !e.ProtectLocalStorage || !e.ProtectDaemonSets || !e.ProtectSystemCritical || !e.ProtectFailedBare || e.ProtectPVC {
+		t.Errorf("evictor: %+v", e)
+	}
+}
+
+// TestPoliciesAsUpstreamReadsThem: unknown fields outside of arguments are warnings then, those of arguments are not, and the
+// old version is refused.
+func TestPoliciesAsUpstreamReadsThem(t *testing.T) {
+	how := DeschedulerReading{IgnoreUnknown: true, RefuseOld: true}
+	d, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/top-field.yaml"), how)
+	if want := "top-field.yaml: strategies: unknown field, ignored as the Kubernetes descheduler does"; err != nil || len(d.Warnings) == 0 || d.Warnings[0] != want {
+		t.Errorf("%v, %q", err, d.Warnings)
+	}
+	if _, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/args-unknown.yaml"), how); err == nil {
+		t.Error("an unknown argument is read")
+	}
+	_, err = ReadDescheduler(policyDocument(t, "testdata/policies/good/old.yaml"), how)
+	if err == nil || !strings.Contains(err.Error(), "berth descheduler convert") {
+		t.Errorf("the old version: %v", err)
+	}
+}
