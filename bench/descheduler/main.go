@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"time"
+)
+
+func main() {
+	planned := flag.Bool("planned", false, "planned mode; without: compatible")
+	enough := flag.Duration("enough", 0, "CPU time after which no further pass is made")
+	profile := flag.String("cpuprofile", "", "file for a CPU profile of the passes")
+	flag.Parse()
+	if err := run(flag.Arg(0), *planned, *enough, *profile); err != nil {
+		fmt.Fprintln(os.Stderr, "descheduler:", err)
+		os.Exit(1)
+	}
+}
+
+func run(file string, planned bool, enough time.Duration, profile string) error {
+	work, err := readWork(file)
+	if err != nil {
+		return err
+	}
+	w, err := newWorld(work)
+	if err != nil {
+		return fmt.Errorf("%s: %w", work.Name, err)
+	}
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	r := &Result{}
+	n := 0
+	for ; n == 0 || r.CPU < enough.Seconds() && n < 50; n++ {
+		runtime.GC()
+		r.Refused = 0
+		if err := w.pass(planned, r); err != nil {
+			return err
+		}
+	}
+	for _, sum := range []*float64{&r.CPU, &r.Seconds, &r.Allocs} {
+		*sum /= float64(n)
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}

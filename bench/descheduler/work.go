@@ -1,0 +1,50 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Work is what is to be done; see parity/descheduler.
+type Work struct {
+	Name      string
+	Nodes     []*corev1.Node
+	Templates []*corev1.Pod
+	Placed    []struct {
+		Template int
+		Node     string
+	}
+	Policy json.RawMessage
+}
+
+// Result is what was measured; see parity/descheduler.
+type Result struct {
+	CPU, Seconds float64
+	Allocs       float64
+	PeakRSS      float64
+	Evicted      int
+	By           map[string]int
+	Refused      int
+}
+
+func readWork(file string) (*Work, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("usage: descheduler FILE (a work of parity/descheduler): %w", err)
+	}
+	w := &Work{}
+	return w, json.Unmarshal(raw, w)
+}
+
+// pod makes the pod of one entry.
+func (w *Work) pod(i int) *corev1.Pod {
+	p := *w.Templates[w.Placed[i].Template]
+	p.Name = fmt.Sprintf("p-%06d", i)
+	p.UID = types.UID("uid-" + p.Name)
+	p.Spec.NodeName = w.Placed[i].Node
+	return &p
+}
