@@ -101,6 +101,47 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// pipes are the streams of a command.
+type pipes struct {
+	theirs [3]*os.File // the command's ends
+	ours   []*os.File
+	starts []func()
+	copies sync.WaitGroup // of what the command writes
+}
+
+// open connects one stream: 0 is read from in, others are written to out.
+func (p *pipes) open(i int, in io.Reader, out io.Writer) error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	if i == 0 {
+		p.theirs[i], p.ours = read, append(p.ours, write)
+		p.starts = append(p.starts, func() { go func() { _, _ = io.Copy(write, in); _ = write.Close() }() })
+		return nil
+	}
+	p.theirs[i], p.ours = write, append(p.ours, read)
+	p.starts = append(p.starts, func() { p.copies.Go(func() { _, _ = io.Copy(out, read) }) })
+	return nil
+}
+
+// handOver closes the command's ends, which it has by now.
+func (p *pipes) handOver() {
+	for i, f := range p.theirs {
+		if f != nil {
+			_ = f.Close()
+			p.theirs[i] = nil
+		}
+	}
+}
+
+func (p *pipes) close() {
+	p.handOver()
+	for _, f := range p.ours {
+		_ = f.Close()
+	}
+}
+
 // execute runs a command with pipes for its streams; nil ones are not connected.
 func (r *Runtime) execute(ctx context.Context, id string, command []string, timeout time.Duration, in io.Reader, out, errOut io.Writer) (int32, error) {
 	if timeout > 0 {
@@ -108,63 +149,30 @@ func (r *Runtime) execute(ctx context.Context, id string, command []string, time
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	var files [3]*os.File
-	var ours []*os.File
-	defer func() {
-		for _, f := range ours {
-			_ = f.Close()
-		}
-	}()
-	var copies sync.WaitGroup
-	var starts []func()
-	pipe := func(i int) (*os.File, error) {
-		read, write, err := os.Pipe()
-		if err != nil {
-			return nil, err
-		}
-		mine, theirs := read, write
-		if i == 0 {
-			mine, theirs = write, read
-		}
-		files[i] = theirs
-		ours = append(ours, mine)
-		return mine, nil
-	}
-	if in != nil {
-		f, err := pipe(0)
-		if err != nil {
-			return 0, err
-		}
-		starts = append(starts, func() { go func() { _, _ = io.Copy(f, in); _ = f.Close() }() })
-	}
-	for i, to := range []io.Writer{out, errOut} {
-		if to == nil {
+	var streams pipes
+	defer streams.close()
+	for i, wanted := range []bool{in != nil, out != nil, errOut != nil} {
+		if !wanted {
 			continue
 		}
-		f, err := pipe(i + 1)
-		if err != nil {
+		if err := streams.open(i, in, []io.Writer{nil, out, errOut}[i]); err != nil {
 			return 0, err
 		}
-		starts = append(starts, func() { copies.Go(func() { _, _ = io.Copy(to, f) }) })
 	}
-	p, err := r.command(id, command, false, files)
-	for _, f := range files {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
+	p, err := r.command(id, command, false, streams.theirs)
 	if err != nil {
 		return 0, err
 	}
 	defer p.close()
-	for _, start := range starts {
+	streams.handOver()
+	for _, start := range streams.starts {
 		start()
 	}
 	err = p.await(ctx)
-	for _, f := range ours { // what the command has started may hold the other ends
+	for _, f := range streams.ours { // what the command has started may hold the other ends
 		_ = f.SetReadDeadline(time.Now().Add(outputPatience))
 	}
-	copies.Wait()
+	streams.copies.Wait()
 	if err != nil {
 		return 0, status.Errorf(codes.DeadlineExceeded, "command %q in container %s: not done in time", command, id)
 	}

@@ -155,65 +155,66 @@ func (s *self) spawn(name string, spec *inside.Spec, how spawn) (*process, error
 		return nil, err
 	}
 	defer specFile.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer null.Close()
 	report, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer report.Close()
-	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), specFile.Fd(), theirs.Fd(), uintptr(how.process)}
-	for i, f := range how.files {
-		if f != nil {
-			files[i] = f.Fd()
-		}
+	wait, hold, err := os.Pipe() // what a sandbox waits for
+	if err != nil {
+		return nil, errors.Join(err, theirs.Close())
 	}
-	var hold *os.File
+	defer wait.Close()
+	defer hold.Close()
 	if how.begun != nil {
-		wait, held, err := os.Pipe()
-		if err != nil {
-			return nil, err
-		}
-		defer wait.Close()
-		defer held.Close()
-		files[0], hold = wait.Fd(), held
+		how.files[0] = wait
 	}
-	pidfd := -1
-	attr := &syscall.ProcAttr{Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: how.flags, PidFD: &pidfd}}
-	var pid int
-	err = inProcesses(how.in, func() (err error) {
-		pid, err = syscall.ForkExec(s.path(), []string{name}, attr)
-		return err
-	})
+	p, err := s.fork(name, how, specFile, theirs)
 	_ = theirs.Close()
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
-	p, err := watchProcess(pid, pidfd, true)
-	if err != nil {
-		return nil, err
-	}
 	if how.begun != nil {
-		err := how.begun(p)
-		if err == nil {
+		if err = how.begun(p); err == nil {
 			_, err = hold.Write([]byte{0})
 		}
-		if err != nil {
-			p.kill(syscall.SIGKILL)
-			<-p.over
-			p.close()
-			return nil, err
-		}
 	}
-	if err := heard(report); err != nil {
+	if err != nil {
+		p.kill(syscall.SIGKILL)
+	} else {
+		err = heard(report)
+	}
+	if err != nil {
 		<-p.over // it ends after its report
 		p.close()
 		return nil, err
 	}
 	return p, nil
+}
+
+// fork starts the process itself.
+func (s *self) fork(name string, how spawn, spec, report *os.File) (*process, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), spec.Fd(), report.Fd(), uintptr(how.process)}
+	for i, f := range how.files {
+		if f != nil {
+			files[i] = f.Fd()
+		}
+	}
+	pid, pidfd := 0, -1
+	attr := &syscall.ProcAttr{Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: how.flags, PidFD: &pidfd}}
+	err = inProcesses(how.in, func() (err error) {
+		pid, err = syscall.ForkExec(s.path(), []string{name}, attr)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return watchProcess(pid, pidfd, true)
 }
 
 // StartError is why a program could not be started.
