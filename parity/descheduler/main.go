@@ -1,0 +1,70 @@
+// Command descheduler measures Berth beside the real descheduler; see doc.go.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+// options are the flags.
+type options struct {
+	quick  bool
+	rounds int
+	only   *regexp.Regexp
+	cpu    string
+	berth  string
+	keep   string
+}
+
+func main() {
+	var o options
+	var only, file string
+	flag.BoolVar(&o.quick, "quick", false, "a smoke test: small clusters, one round; its figures mean nothing")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each side does each work")
+	flag.StringVar(&only, "only", "", "regular expression: works to do")
+	flag.StringVar(&o.cpu, "cpu", "0", "the CPU to pin both sides to, as taskset wants it")
+	flag.StringVar(&o.berth, "berth", "../..", "folder of Berth's module")
+	flag.StringVar(&o.keep, "keep", "", "folder to write the works to, to be given to either side by hand; nothing is measured then")
+	flag.StringVar(&file, "peer", "", "file of a work that the real descheduler does in this process; its result is printed")
+	flag.Parse()
+	klog.SetLogger(logr.Discard()) // of the libraries
+	o.only = regexp.MustCompile(only)
+	if o.quick {
+		o.rounds = 1
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	run := func() error { return measure(ctx, &o) }
+	if file != "" {
+		run = func() error { return once(ctx, file) }
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "descheduler:", err)
+		os.Exit(1)
+	}
+}
+
+// once lets the real descheduler do a work, and prints what it took.
+func once(ctx context.Context, file string) error {
+	w, err := readWork(file)
+	if err != nil {
+		return err
+	}
+	p, err := newPeer(ctx, w)
+	if err != nil {
+		return err
+	}
+	r, err := p.pass(ctx)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}

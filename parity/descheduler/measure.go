@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// bench is one run of the command.
+type bench struct {
+	o     *options
+	ctx   context.Context
+	dir   string   // of the works; goes at the end
+	pin   []string // what a command begins with
+	sides []side
+}
+
+// side is one that does a work.
+type side struct {
+	name    string
+	command []string
+}
+
+// The sides, by the names in the table.
+const (
+	real       = "descheduler"
+	compatible = "compatible"
+	planned    = "planned"
+)
+
+func measure(ctx context.Context, o *options) error {
+	dir, err := os.MkdirTemp("", "berth-parity-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{o: o, ctx: ctx, dir: dir}
+	if o.keep == "" {
+		if err := b.prepare(); err != nil {
+			return err
+		}
+		b.head()
+	}
+	for _, s := range shapes() {
+		if !o.only.MatchString(s.name) {
+			continue
+		}
+		if err := b.row(s); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// prepare builds Berth's side; the other one is this program.
+func (b *bench) prepare() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	own := filepath.Join(b.dir, "berth")
+	build := exec.CommandContext(b.ctx, "go", "build", "-o", own, "./bench/descheduler")
+	build.Dir, build.Env = b.o.berth, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build ./bench/descheduler: %w: %s", err, out)
+	}
+	b.sides = []side{
+		{real, []string{self, "-peer"}},
+		{compatible, []string{own, "-enough", "1s"}},
+		{planned, []string{own, "-enough", "1s", "-planned"}},
+	}
+	pinned := "not pinned: there is no taskset"
+	if taskset, err := exec.LookPath("taskset"); err == nil {
+		b.pin, pinned = []string{taskset, "-c", b.o.cpu}, "pinned to CPU "+b.o.cpu
+	}
+	raw, _ := os.ReadFile("/proc/loadavg") // no figure without it: it is for the reader
+	fmt.Printf("%s, %d CPUs, all sides %s, GOMAXPROCS=1, %d rounds, load average %.14s\n\n", time.Now().Format(time.DateTime), runtime.NumCPU(), pinned, b.o.rounds, raw)
+	return nil
+}
+
+func (b *bench) head() {
+	fmt.Print("The real descheduler v0.36.0, its strategies alone, and Berth's, on the same snapshots, by the processes' own meters. CPU seconds of one pass, medians and\n" +
+		"the spread of the rounds. Compatible: Berth evicts what the descheduler would. Planned: each move is found by the scheduler's own placement, booked, and gains.\n\n")
+	fmt.Println("| work | nodes | pods | descheduler CPU s | compatible CPU s | times less | aim | planned CPU s | times less | evictions: descheduler / compatible / planned (left alone) | allocations | MiB peak |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
+}
+
+func (b *bench) row(s shape) error {
+	n := s.nodes
+	if b.o.quick {
+		n = 150
+	}
+	w := s.make(s.name, n)
+	file := filepath.Join(b.dir, "work.json")
+	if b.o.keep != "" {
+		return w.write(filepath.Join(b.o.keep, strings.NewReplacer(" ", "-", ",", "").Replace(s.name)+".json"))
+	}
+	if err := w.write(file); err != nil {
+		return err
+	}
+	results := map[string][]*Result{}
+	for range b.o.rounds {
+		for _, side := range b.sides {
+			r, err := b.do(side, file)
+			if err != nil {
+				return err
+			}
+			results[side.name] = append(results[side.name], r)
+		}
+	}
+	b.print(s, w, results)
+	return nil
+}
+
+func (b *bench) do(s side, file string) (*Result, error) {
+	args := append(append(append([]string{}, b.pin...), s.command...), file)
+	cmd := exec.CommandContext(b.ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", s.name, err, errs.Bytes())
+	}
+	r := &Result{}
+	if err := json.Unmarshal(out.Bytes(), r); err != nil {
+		return nil, fmt.Errorf("%s printed %q: %w", s.name, out.Bytes(), err)
+	}
+	return r, nil
+}

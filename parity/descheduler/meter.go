@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// meters are the process's own.
+type meters struct {
+	at     time.Time
+	cpu    time.Duration
+	allocs uint64
+}
+
+func reading() meters {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // it fails for bad arguments only
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return meters{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs}
+}
+
+// since fills in what was used since an earlier reading.
+func (m meters) since(before meters, r *Result) error {
+	r.CPU, r.Seconds, r.Allocs = (m.cpu - before.cpu).Seconds(), m.at.Sub(before.at).Seconds(), float64(m.allocs-before.allocs)
+	raw, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(raw)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			r.PeakRSS = kib * 1024
+			return err
+		}
+	}
+	return errors.New("/proc/self/status: no line VmHWM")
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Work is a cluster and what is asked of both sides; its twin is in bench/descheduler of the main module.
+type Work struct {
+	Name      string
+	Nodes     []*corev1.Node
+	Templates []*corev1.Pod
+	Placed    []Placed
+	// Policy is a DeschedulerPolicy, descheduler/v1alpha2.
+	Policy json.RawMessage
+}
+
+// Placed is a pod: of a template, on a node. It is named after its place in the list.
+type Placed struct {
+	Template int
+	Node     string
+}
+
+// Result is what one side did with a Work.
+type Result struct {
+	CPU, Seconds float64 // of one pass
+	Allocs       float64 // of one pass
+	PeakRSS      float64 // bytes, of the process
+	Evicted      int     // or planned to move
+	By           map[string]int
+	Refused      int // candidates that a plan leaves where they are
+}
+
+func (w *Work) write(file string) error {
+	raw, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, raw, 0o600)
+}
+
+func readWork(file string) (*Work, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	w := &Work{}
+	return w, json.Unmarshal(raw, w)
+}
+
+// pod makes the pod of one entry. It shares with its template what nobody writes to.
+func (w *Work) pod(i int) *corev1.Pod {
+	p := *w.Templates[w.Placed[i].Template]
+	p.Name = fmt.Sprintf("p-%06d", i)
+	p.UID = types.UID("uid-" + p.Name)
+	p.Spec.NodeName = w.Placed[i].Node
+	return &p
+}
