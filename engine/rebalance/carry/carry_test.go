@@ -23,6 +23,7 @@ func (w *world) do(a Action) {
 	answer := Answer{Done: true}
 	switch a := a.(type) {
 	case Reserve:
+		w.worthHolding(a.Move)
 		w.hold(a.Hold)
 	case Avoid:
 		w.hold(a.Hold)
@@ -50,28 +51,59 @@ func (w *world) evict(x *Move) Answer {
 	if p == nil || p.Deleting {
 		return Answer{Done: true}
 	}
-	v := budget.Evictions{}.Judge(p, w.api.Budgets("x"), nil, w.now)
+	v := budget.Evictions{Recount: true}.Judge(p, w.api.Budgets("x"), w.all(), w.now)
 	if v.Result != budget.Granted {
 		if w.lag == 0 {
 			w.t.Errorf("seed %d: WithinBudget: the eviction of %s is asked for: %s", w.seed, p.Key(), v.Why)
 		}
 		return Answer{Words: v.Why}
 	}
-	for _, q := range w.all() {
-		if q.Owner == p.Owner && q.UID != p.UID && !q.Deleting && !q.Ready && w.now.Sub(q.Created) < w.m.o.Patience.Ready && w.lag == 0 {
-			w.t.Errorf("seed %d: OneOfAWorkload: %s is evicted while %s is not Ready", w.seed, p.Key(), q.Key())
-		}
-	}
-	if until, why, known := w.memory.Knows(w.now, plan.KeyOf(x.Move)); known {
-		w.t.Errorf("seed %d: NotInVain: %s is evicted, though not before %v: %s", w.seed, p.Key(), until, why)
+	w.paced(p)
+	if at, was := w.vain[plan.KeyOf(x.Move)]; was && w.now.Sub(at) < w.memory.First {
+		w.t.Errorf("seed %d: NotInVain: %s is evicted, though the like came back at %v", w.seed, p.Key(), at)
 	}
 	for _, b := range v.Pay {
 		d := plan.Debited(b, p, w.now)
 		w.tell(func(s *cluster.State, v *View) { s.UpsertBudget(d) })
 	}
-	w.evicts++
 	w.leave(p)
 	return Answer{Done: true}
+}
+
+// paced watches that the rest of a workload is there and Ready when one of its pods goes.
+func (w *world) paced(p *model.Pod) {
+	alive, want := 0, 0
+	for _, l := range w.workloads {
+		if l.owner == p.Owner {
+			want = l.replicas
+		}
+	}
+	for _, q := range w.all() {
+		if q.Owner != p.Owner || q.Deleting {
+			continue
+		}
+		if alive++; q.UID != p.UID && !q.Ready && w.now.Sub(q.Created) < w.m.o.Patience.Ready && w.lag == 0 {
+			w.t.Errorf("seed %d: OneOfAWorkload: %s is evicted while %s is not Ready", w.seed, p.Key(), q.Key())
+		}
+	}
+	if w.quiet && alive < want {
+		w.t.Errorf("seed %d: OneOfAWorkload: %s is evicted while %d pods of %d are there", w.seed, p.Key(), alive, want)
+	}
+}
+
+// worthHolding watches that a place is held only for what may go, and fits there beside all that is promised.
+func (w *world) worthHolding(x *Move) {
+	if w.lag > 0 {
+		return
+	}
+	p := w.pods[x.Pod.UID]
+	if v := (budget.Evictions{Recount: true}).Judge(p, w.api.Budgets("x"), w.all(), w.now); v.Result != budget.Granted {
+		w.t.Errorf("seed %d: WithinBudget: a place is held for %s: %s", w.seed, p.Key(), v.Why)
+	}
+	id, _ := w.api.NodeID(x.To)
+	if all := w.api.Node(id).Used.MilliCPU + w.promised()[x.To]; all > cores {
+		w.t.Errorf("seed %d: NothingTwicePromised: with %s, %d milli-cores of %s, which has %d", w.seed, p.Key(), all, x.To, cores)
+	}
 }
 
 // watch counts what became of moves.
@@ -80,18 +112,27 @@ func (w *world) watch() {
 		if x.Stage == Over && !w.seen[x] {
 			w.seen[x] = true
 			w.counts[x.Outcome]++
+			if x.Outcome == Returned || x.Outcome == Unplaced {
+				w.vain[plan.KeyOf(x.Move)] = w.now
+			}
 		}
 	}
 }
 
-// roomy says that on no node more is promised than there is.
-func (w *world) roomy() {
-	promised := map[string]int64{}
+// promised is what the moves under way are going to take of each node.
+func (w *world) promised() map[string]int64 {
+	out := map[string]int64{}
 	for _, x := range w.m.Moves() {
 		if x.underWay() && x.Stage < Placed && (x.Replacement == nil || w.pods[x.Replacement.UID] == nil || w.pods[x.Replacement.UID].NodeName == "") {
-			promised[x.To] += x.Pod.Spec.Requests.MilliCPU
+			out[x.To] += x.Pod.Spec.Requests.MilliCPU
 		}
 	}
+	return out
+}
+
+// roomy watches that on no node more is promised than there is.
+func (w *world) roomy() {
+	promised := w.promised()
 	for _, id := range w.api.NodeIDs() {
 		n := w.api.Node(id)
 		if all := n.Used.MilliCPU + promised[n.Model.Name]; all > cores {
@@ -178,6 +219,7 @@ func TestNothingIsInVainWhileNobodyElseActs(t *testing.T) {
 		sum := map[Outcome]int{}
 		for seed := range seeds(25) {
 			w := newWorld(t, seed, mode)
+			w.quiet = true
 			w.rounds(4, w.roomy)
 			add(sum, w.counts)
 			if n := w.counts[Returned] + w.counts[Elsewhere] + w.counts[Unplaced] + w.counts[Unready] + w.counts[Unreplaced]; n > 0 {
@@ -209,14 +251,19 @@ func (w *world) disturb() {
 		n.Unschedulable = !n.Unschedulable
 		w.tell(func(s *cluster.State, v *View) { s.UpsertNode(&n) })
 	case 3, 4:
-		all := w.all()
-		if p := all[w.IntN(len(all))]; !p.Deleting {
-			w.leave(p)
-		}
+		w.kill()
 	case 5:
 		if w.flaky && w.IntN(4) == 0 {
 			w.restart()
 		}
+	}
+}
+
+// kill has a pod go that others do not want.
+func (w *world) kill() {
+	all := w.all()
+	if p := all[w.IntN(len(all))]; !p.Deleting {
+		w.leave(p)
 	}
 }
 

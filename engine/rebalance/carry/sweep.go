@@ -50,7 +50,11 @@ func (t *turn) over(h *model.Hold) string {
 		return "its replacement has a node"
 	}
 	for _, x := range t.m.moves {
-		if x.Pod.UID == h.Victim {
+		switch {
+		case x.Pod.UID != h.Victim:
+		case x.Stage == Waiting:
+			return "its pod has to wait"
+		default:
 			return "its move is over"
 		}
 	}

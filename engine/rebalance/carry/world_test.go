@@ -34,6 +34,7 @@ type world struct {
 	mode    plan.Mode
 	lag     time.Duration // of the view, at most
 	flaky   bool          // actions fail now and then
+	quiet   bool          // nobody else acts
 	scatter bool          // pods get any node that they fit
 
 	api       *cluster.State
@@ -48,7 +49,7 @@ type world struct {
 	m      *Machine
 	seen   map[*Move]bool
 	counts map[Outcome]int
-	evicts int
+	vain   map[plan.Key]time.Time // what came back, and when
 }
 
 // news is a change that the view has not heard of.
@@ -66,7 +67,7 @@ func newWorld(t *testing.T, seed uint64, mode plan.Mode) *world {
 	}
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 6)), t: t, seed: seed, now: time.Unix(1e6, 0), mode: mode,
 		profile: map[string]*placement.Profile{p.Name(): p}, api: cluster.New(), pods: map[string]*model.Pod{}, since: map[string]time.Time{},
-		view: NewView(cluster.New()), memory: plan.NewMemory(), seen: map[*Move]bool{}, counts: map[Outcome]int{}}
+		view: NewView(cluster.New()), memory: plan.NewMemory(), seen: map[*Move]bool{}, counts: map[Outcome]int{}, vain: map[plan.Key]time.Time{}}
 	for i := range 3 + w.IntN(5) {
 		n := &model.Node{Name: fmt.Sprint("n", i), Allocatable: model.Requests{MilliCPU: cores, Memory: 1 << 34}, Pods: 20,
 			Labels: model.LabelsOf(map[string]string{"kubernetes.io/hostname": fmt.Sprint("n", i), "zone": fmt.Sprint("z", i%2)})}
@@ -95,21 +96,25 @@ func (w *world) workload(i int) {
 		kind = "StatefulSet"
 	}
 	l := &workload{owner: model.Owner{APIVersion: "apps/v1", Kind: kind, Name: name, UID: name}, replicas: 1 + w.IntN(5), spec: spec,
-		labels: model.LabelsOf(map[string]string{"app": name})}
+		labels: model.LabelsOf(map[string]string{"app": name, "tier": fmt.Sprint("t", i%2)})}
 	if w.IntN(4) == 0 {
-		spec.AntiAffinity = []model.PodTerm{{Selector: of(name), TopologyKey: "kubernetes.io/hostname", Namespaces: []string{"x"}}}
+		spec.AntiAffinity = []model.PodTerm{{Selector: of("app", name), TopologyKey: "kubernetes.io/hostname", Namespaces: []string{"x"}}}
 	}
 	w.workloads = append(w.workloads, l)
 	if w.IntN(2) == 0 {
 		return
 	}
-	b := &model.Budget{Namespace: "x", Name: "b-" + name, Selector: of(name), Generation: 1, ObservedGeneration: 1,
+	sel := of("app", name)
+	if w.IntN(2) == 0 {
+		sel = of("tier", fmt.Sprint("t", i%2))
+	}
+	b := &model.Budget{Namespace: "x", Name: "b-" + name, Selector: sel, Generation: 1, ObservedGeneration: 1,
 		MaxUnavailable: model.Amount{Set: true, Value: int32(w.IntN(2))}}
 	w.tell(func(s *cluster.State, v *View) { s.UpsertBudget(b) })
 }
 
-func of(app string) *model.Selector {
-	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
+func of(key, value string) *model.Selector {
+	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}
 }
 
 // restart begins with a new machine, as after a crash.
@@ -179,6 +184,9 @@ func (w *world) tick() {
 		actions, _ := w.m.Step(w.now, w.view)
 		for _, a := range actions {
 			w.do(a)
+		}
+		if w.flaky && len(actions) > 0 && w.IntN(4) == 0 { // somebody is quicker
+			w.kill()
 		}
 		if w.hear(); len(actions) == 0 {
 			break

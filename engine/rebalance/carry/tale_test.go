@@ -1,0 +1,266 @@
+package carry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance/plan"
+)
+
+// tale is a small cluster, nodes a and b, and a machine, told step by step.
+type tale struct {
+	t    *testing.T
+	now  time.Time
+	v    *View
+	m    *Machine
+	last []Action
+}
+
+func newTale(t *testing.T, o Options, moves ...*plan.Move) *tale {
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Profiles, o.Holds = map[string]*placement.Profile{p.Name(): p}, true
+	s := &tale{t: t, now: time.Unix(1e6, 0), v: NewView(cluster.New()), m: New(o)}
+	for _, n := range []string{"a", "b"} {
+		s.v.State.UpsertNode(&model.Node{Name: n, Allocatable: model.Requests{MilliCPU: 4000, Memory: 1 << 34}, Pods: 20})
+	}
+	for _, m := range moves {
+		s.is(m.Pod)
+	}
+	s.is(s.pod("full", "a", 1000)) // so that b is better
+	s.m.Take(s.now, &plan.Plan{Mode: o.Mode, Moves: moves})
+	return s
+}
+
+// pod is a Ready one of the workload that its name begins with.
+func (s *tale) pod(name, node string, cpu int64) *model.Pod {
+	app, _, _ := strings.Cut(name, "-")
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Requests{MilliCPU: cpu}}
+	spec.Scoring = spec.Requests
+	p := &model.Pod{Namespace: "x", Name: name, UID: name, NodeName: node, Ready: node != "", Phase: model.Running, Spec: spec, Grace: 10,
+		Owner: model.Owner{Kind: "ReplicaSet", Name: app, UID: app}}
+	if s != nil {
+		p.Created = s.now
+	}
+	return p
+}
+
+// move is one of a pod from a to b.
+func move(pod string, cpu int64) *plan.Move {
+	return &plan.Move{Pod: (*tale)(nil).pod(pod, "a", cpu), From: "a", To: "b", Top: []string{"b"}, Strategy: "S"}
+}
+
+func (s *tale) is(p *model.Pod) {
+	s.v.State.UpsertPod(p)
+	s.v.Put(p)
+}
+
+func (s *tale) leaves(uid string) {
+	p := *s.v.Pod(uid)
+	p.Deleting = true
+	s.is(&p)
+}
+
+func (s *tale) gone(uid string) {
+	s.v.State.RemovePod(uid)
+	s.v.Remove(uid)
+}
+
+// step has the machine say what to do, after so many seconds.
+func (s *tale) step(after int, want string) time.Time {
+	s.t.Helper()
+	s.now = s.now.Add(time.Duration(after) * time.Second)
+	actions, wake := s.m.Step(s.now, s.v)
+	var got []string
+	for _, a := range actions {
+		switch a := a.(type) {
+		case Reserve:
+			got = append(got, fmt.Sprintf("reserve %s for %s", a.Hold.Node, a.Hold.VictimName))
+		case Evict:
+			got = append(got, "evict "+a.Move.Pod.Name)
+		case Avoid:
+			got = append(got, fmt.Sprintf("avoid %s %d %s", a.Hold.Node, a.Hold.Count, a.Hold.Until.Sub(s.now)))
+		case Release:
+			got = append(got, "release "+a.Hold.Node+": "+a.Why)
+		}
+	}
+	if g := strings.Join(got, ", "); g != want {
+		s.t.Errorf("at %ds: %q, want %q; %s", s.now.Unix()-1e6, g, want, s.state())
+	}
+	s.last = actions
+	return wake
+}
+
+// done carries the last actions out.
+func (s *tale) done() {
+	for _, a := range s.last {
+		switch a := a.(type) {
+		case Reserve:
+			h := *a.Hold
+			s.v.State.UpsertHold(&h)
+		case Release:
+			s.v.State.RemoveHold(a.Hold.Namespace, a.Hold.Name)
+		case Evict:
+			s.leaves(a.Move.Pod.UID)
+		}
+		s.m.Answer(s.now, a.Is(), Answer{Done: true})
+	}
+}
+
+// refused has the last action refused.
+func (s *tale) refused(words string) { s.m.Answer(s.now, s.last[0].Is(), Answer{Words: words}) }
+
+// state is how the moves are.
+func (s *tale) state() string {
+	var out []string
+	for _, x := range s.m.Moves() {
+		out = append(out, fmt.Sprintf("%s %s %s %q", x.Pod.Name, x.Stage, x.Outcome, x.Why))
+	}
+	return strings.Join(out, "; ")
+}
+
+func (s *tale) ends(want string) {
+	s.t.Helper()
+	if got := s.state(); got != want {
+		s.t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// begun is a tale up to the eviction of web-1.
+func begun(t *testing.T, mode plan.Mode) *tale {
+	t.Helper()
+	s := newTale(t, Options{Mode: mode}, move("web-1", 1000))
+	if mode == plan.Held {
+		s.step(0, "reserve b for web-1")
+		s.done()
+	}
+	s.step(0, "evict web-1")
+	s.done()
+	s.step(1, "")
+	return s
+}
+
+func TestAMoveAndItsHold(t *testing.T) {
+	s := begun(t, plan.Held)
+	s.is(s.pod("web-2", "", 1000))
+	s.step(1, "")
+	s.ends(`web-1 replaced  ""`)
+	on := s.pod("web-2", "b", 1000)
+	on.Ready = false
+	s.is(on)
+	s.step(1, "release b: its replacement has a node")
+	s.done()
+	s.step(1, "")
+	s.is(s.pod("web-2", "b", 1000))
+	s.step(1, "")
+	s.ends(`web-1 over moved ""`)
+	if s.m.Busy() {
+		t.Error("it is busy with nothing")
+	}
+}
+
+func TestAPodThatComesBackIsRemembered(t *testing.T) {
+	for _, mode := range []plan.Mode{plan.Held, plan.Unheld} {
+		s := begun(t, mode)
+		s.is(s.pod("web-2", "a", 1000))
+		want := "avoid a 1 10m0s"
+		if mode == plan.Held {
+			want = "release b: its move is over"
+		}
+		s.step(1, want)
+		s.done()
+		s.ends(`web-1 over returned "x/web-2, which came for x/web-1, was put back on a"`)
+		again := move("web-2", 1000)
+		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{again}})
+		s.gone("web-1")
+		s.step(60, "")
+		if x := s.m.Moves()[0]; x.Outcome != GivenUp || !strings.Contains(x.Why, "was put back on a; not tried again until") {
+			t.Errorf("it is moved again: %s", s.state())
+		}
+	}
+}
+
+func TestRefusedEvictionsAreAskedForAgainAndThePlaceIsGivenUp(t *testing.T) {
+	s := newTale(t, Options{}, move("web-1", 1000))
+	s.step(0, "reserve b for web-1")
+	s.done()
+	for range 5 {
+		s.step(0, "evict web-1")
+		s.refused("not now")
+		s.step(0, "")
+		s.now = s.now.Add(time.Second)
+	}
+	s.step(0, "release b: its pod has to wait")
+	s.ends(`web-1 waiting  "not now"`)
+	s.done()
+	s.step(6, "reserve b for web-1")
+}
+
+func TestTheRoomIsPromisedOnce(t *testing.T) {
+	s := newTale(t, Options{}, move("web-1", 1500), move("db-1", 1500))
+	s.is(s.pod("new", "b", 1500)) // was not there when it was planned
+	s.step(0, "reserve b for web-1")
+	s.done()
+	s.step(1, "evict web-1")
+	s.ends(`web-1 evicting  ""; db-1 waiting  "node b has no room for it now"`)
+}
+
+func TestHoldsOfAFormerProcessEnd(t *testing.T) {
+	s := newTale(t, Options{})
+	hold := func(owner, node, victim string) {
+		h := &model.Hold{Namespace: "x", Name: cluster.HoldName(owner, node, model.Reserve), Owner: model.Owner{Kind: "ReplicaSet", Name: owner, UID: owner},
+			Node: node, Cause: plan.Cause, Created: s.now, Until: s.now.Add(time.Minute), Victim: victim}
+		h.Phantom = s.pod(h.Name, "", 100)
+		h.Phantom.Phantom, h.Phantom.Nominated = true, node
+		s.v.State.UpsertHold(h)
+	}
+	s.is(s.pod("web-1", "a", 500))
+	hold("web", "a", "web-1")
+	s.is(s.pod("db-1", "a", 500))
+	s.leaves("db-1")
+	hold("db", "b", "db-1")
+	s.step(0, "release a: its pod has not left, and nobody is moving it")
+	s.done()
+	if wake := s.step(1, ""); !wake.Equal(s.now.Add(59 * time.Second)) {
+		t.Errorf("it looks again at %v", wake)
+	}
+	s.is(s.pod("db-2", "b", 500))
+	s.step(1, "release b: its replacement has a node")
+	s.step(1, "")
+	s.step(5, "release b: its replacement has a node")
+	s.done()
+	s.gone("db-1")
+	hold("db", "b", "db-0")
+	s.gone("db-2")
+	s.step(61, "release b: its time is over")
+}
+
+func TestPatienceEnds(t *testing.T) {
+	s := begun(t, plan.Held)
+	s.gone("web-1")
+	s.step(1, "")
+	s.step(31, "release b: its move is over")
+	s.ends(`web-1 over not replaced "ReplicaSet web made no other in 30s"`)
+
+	s = begun(t, plan.Held)
+	s.is(s.pod("web-2", "", 1000))
+	s.gone("web-1")
+	s.step(1, "")
+	s.step(61, "release b: its move is over")
+	s.ends(`web-1 over unplaced "its replacement x/web-2 got no node in 1m0s"`)
+
+	s = begun(t, plan.Unheld)
+	on := s.pod("web-2", "b", 1000)
+	on.Ready = false
+	s.is(on)
+	s.step(1, "")
+	s.step(301, "")
+	s.ends(`web-1 over not ready "its replacement x/web-2 was not Ready in 5m0s"`)
+}
