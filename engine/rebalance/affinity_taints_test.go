@@ -70,7 +70,9 @@ func labelledNodes() []*Node {
 	return nodes
 }
 
-func nodeTerm(value string) model.NodeTerm { return model.NodeTerm{Labels: having("disk", value).Requirements} }
+func nodeTerm(value string) model.NodeTerm {
+	return model.NodeTerm{Labels: having("disk", value).Requirements}
+}
 
 func TestNodeAffinity(t *testing.T) {
 	required := func(values ...string) func(*Pod) {

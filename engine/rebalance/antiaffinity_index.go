@@ -14,19 +14,26 @@ type conflicts struct {
 	// labelled are the pods that the strategy sees, by namespace and label; all are those of a namespace.
 	labelled map[pair][]*Pod
 	all      map[string][]*Pod
-	terms    map[termKey]map[string][]*Pod // by domain
+	terms    map[termKey]*meant
+}
+
+// meant are the pods that a term of a carrier, one of those that share it, means, by domain.
+type meant struct {
+	carrier  *Pod
+	byDomain map[string][]*Pod
 }
 
 type pair struct{ namespace, key, value string }
 
-// termKey is a term of a specification.
+// termKey is a term of a specification, in a namespace.
 type termKey struct {
-	spec *model.PodSpec
-	term int
+	namespace string
+	spec      *model.PodSpec
+	term      int
 }
 
 func newConflicts(r *Round, s *RemovePodsViolatingInterPodAntiAffinity) *conflicts {
-	c := &conflicts{round: r, labelled: map[pair][]*Pod{}, all: map[string][]*Pod{}, terms: map[termKey]map[string][]*Pod{}}
+	c := &conflicts{round: r, labelled: map[pair][]*Pod{}, all: map[string][]*Pod{}, terms: map[termKey]*meant{}}
 	for _, n := range r.nodes {
 		for _, p := range r.PodsOn(n) {
 			if !s.Scope.Has(p) {
@@ -62,21 +69,25 @@ func domainOf(n *Node, key string) string {
 
 // matched are the pods that a term of a pod means, by domain.
 func (c *conflicts) matched(p *Pod, term int) map[string][]*Pod {
-	key := termKey{p.Spec, term}
+	key := termKey{p.Namespace, p.Spec, term}
 	if m, known := c.terms[key]; known {
-		return m
+		return m.byDomain
 	}
 	t := &p.Spec.AntiAffinity[term]
 	m := map[string][]*Pod{}
-	for _, namespace := range t.Namespaces {
+	namespaces := t.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{p.Namespace}
+	}
+	for _, namespace := range namespaces {
 		for _, q := range c.candidates(t, namespace) {
-			if n := c.round.NodeOf(q); n != nil && Repels(t, q) {
+			if n := c.round.NodeOf(q); n != nil && Repels(p, t, q) {
 				d := domainOf(n, t.TopologyKey)
 				m[d] = append(m[d], q)
 			}
 		}
 	}
-	c.terms[key] = m
+	c.terms[key] = &meant{p, m}
 	return m
 }
 
@@ -126,10 +137,10 @@ func (c *conflicts) move(p *Pod) {
 	if to == nil {
 		return
 	}
-	for key, domains := range c.terms {
+	for key, m := range c.terms {
 		t := &key.spec.AntiAffinity[key.term]
-		if d := domainOf(to, t.TopologyKey); Repels(t, p) && !slices.Contains(domains[d], p) {
-			domains[d] = append(domains[d], p)
+		if d := domainOf(to, t.TopologyKey); Repels(m.carrier, t, p) && !slices.Contains(m.byDomain[d], p) {
+			m.byDomain[d] = append(m.byDomain[d], p)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func apartTwin(r *Round, scope *Scope, p *Pod, n *Node) (sum int64) {
 				continue
 			}
 			for _, q := range r.PodsOn(m) {
-				if scope.Has(q) && q.Name != p.Name && Repels(t, q) {
+				if scope.Has(q) && q.Name != p.Name && Repels(p, t, q) {
 					sum++
 				}
 			}
@@ -101,7 +101,7 @@ func randomApart(rng *rand.Rand) *Snapshot {
 	for range 4 {
 		spec := &model.PodSpec{}
 		for range rng.IntN(3) {
-			t := model.PodTerm{TopologyKey: pick("host", "zone"), Namespaces: strings.Fields(pick("a", "b", "a b")), Selector: having("app", pick("x", "y"))}
+			t := model.PodTerm{TopologyKey: pick("host", "zone"), Namespaces: strings.Fields(pick("a", "b", "a b", "")), Selector: having("app", pick("x", "y"))}
 			switch rng.IntN(4) {
 			case 0:
 				t.Selector = &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.NotIn, Values: []string{"x"}}}}

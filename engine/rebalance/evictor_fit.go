@@ -78,13 +78,16 @@ func lacks(want, have, used int64) bool { return want > 0 && want > have-used }
 func (r *Round) repelled(p *Pod, n *Node) bool {
 	return slices.ContainsFunc(p.Spec.AntiAffinity, func(t model.PodTerm) bool {
 		return slices.ContainsFunc(r.view.places[n].live, func(q *Pod) bool {
-			return q != p && Repels(&t, q)
+			return q != p && Repels(p, &t, q)
 		})
 	})
 }
 
-// Repels says whether a term of anti-affinity means a pod, by namespace and labels. As the Kubernetes descheduler
-// does, it reads a term's namespaces and not its namespace selector.
-func Repels(t *model.PodTerm, q *Pod) bool {
+// Repels says whether a term of a pod's anti-affinity means another pod, by namespace and labels. As the
+// Kubernetes descheduler does, it reads a term's namespaces, or the pod's own, and not its namespace selector.
+func Repels(p *Pod, t *model.PodTerm, q *Pod) bool {
+	if len(t.Namespaces) == 0 {
+		return q.Namespace == p.Namespace && t.Selector.Matches(q.Labels)
+	}
 	return slices.Contains(t.Namespaces, q.Namespace) && t.Selector.Matches(q.Labels)
 }

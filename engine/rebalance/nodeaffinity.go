@@ -42,9 +42,9 @@ func (s *RemovePodsViolatingNodeAffinity) hasLive(p *Pod) bool {
 	return !p.Finished() && s.Scope.Has(p)
 }
 
-// unwanted says whether a pod with required affinity does not fit its node, and fits another.
+// unwanted says whether a pod's required affinity does not match its node, and it fits another.
 func (r *Round) unwanted(p *Pod, n *Node) bool {
-	return p.Spec.NodeSelector.HasRequired && !r.FitsNode(p, n) && (r.Planned() || r.FitsAny(p, r.nodes))
+	return p.Spec.NodeSelector.HasRequired && !SelectsNode(p, n) && (r.Planned() || r.FitsAny(p, r.nodes))
 }
 
 func required(p *Pod, n *Node) *Candidate {

@@ -24,7 +24,7 @@ func (*RemovePodsViolatingNodeTaints) Name() string { return "RemovePodsViolatin
 // Run implements Strategy.
 func (s *RemovePodsViolatingNodeTaints) Run(r *Round) {
 	r.sweep(func(p *Pod, n *Node) bool {
-		return s.Scope.Has(p) && !Bears(p, n, s.counts)
+		return !p.Finished() && s.Scope.Has(p) && !Bears(p, n, s.counts)
 	}, func(p *Pod, n *Node) *Candidate {
 		c := because(p, n, "")
 		c.Reason = func() string { return fmt.Sprintf("it does not tolerate %s", written(s.minded(p, n))) }

@@ -53,7 +53,7 @@ func (r *Round) budgeted(p *Pod) bool {
 	covered, known := r.facts.covered[p]
 	if !known {
 		for _, b := range r.Snapshot.Budgets {
-			if covered = budget.Stale.Covers(b, p.Pod); covered {
+			if covered = budget.Ledger.Covers(b, p.Pod); covered {
 				break
 			}
 		}
