@@ -25,12 +25,14 @@ func isOf(schema string, keys map[string]json.RawMessage) bool {
 	case "api":
 		return keys["steps"] != nil
 	case "scheduling":
-		return keys["objects"] != nil
+		return keys["objects"] != nil && keys["policy"] == nil
+	case "descheduler":
+		return keys["policy"] != nil
 	}
 	return keys["config"] != nil && keys["steps"] == nil && keys["objects"] == nil
 }
 
-// loadFamilies returns the vectors of one schema ("api", "scheduling" or "eviction") by
+// loadFamilies returns the vectors of one schema ("api", "scheduling", "eviction" or "descheduler") by
 // family, in file order: testdata/<sub>/*.jsonl.gz, or with -vectors DIR every
 // *.jsonl in DIR/<sub> and, by the look of its lines, in DIR itself.
 func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {

@@ -1,0 +1,144 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+// deschedulerVector is what one cycle of the Kubernetes descheduler did to a snapshot; the README beside the
+// recordings describes it.
+type deschedulerVector struct {
+	ID      string            `json:"id"`
+	Note    string            `json:"note"`
+	Now     time.Time         `json:"now"`
+	Policy  json.RawMessage   `json:"policy"`
+	Objects []json.RawMessage `json:"objects"`
+	Blocked []string          `json:"blockedPods"`
+	Expect  deschedulerExpect `json:"expect"`
+}
+
+type deschedulerExpect struct {
+	PolicyError  string            `json:"policyError"`
+	ProfileError string            `json:"profileError"`
+	Evicted      []string          `json:"evicted"`
+	Ordered      bool              `json:"ordered"`
+	Maybe        []string          `json:"maybe"`
+	Count        bounds            `json:"count"`
+	PerNode      map[string]bounds `json:"perNode"`
+	PerOwner     map[string]bounds `json:"perOwner"`
+	Attempted    []string          `json:"attemptedBlocked"`
+	Grace        *int64            `json:"gracePeriodSeconds"`
+	Plugin       map[string]string `json:"plugin"`
+}
+
+type bounds struct {
+	Min int `json:"min"`
+	Max int `json:"max"`
+}
+
+// TestDescheduler compares whom engine/rebalance evicts in compatible mode with whom the Kubernetes descheduler evicted.
+func TestDescheduler(t *testing.T) {
+	families := loadFamilies(t, "descheduler")
+	if len(families) == 0 {
+		none(t, "descheduler")
+	}
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		t.Run(family, func(t *testing.T) { runDeschedulerFamily(t, family, families[family]) })
+	}
+}
+
+func runDeschedulerFamily(t *testing.T, family string, vectors []json.RawMessage) {
+	passed, failed := 0, 0
+	for _, raw := range vectors {
+		var v deschedulerVector
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatalf("%s: %v", family, err)
+		}
+		if complaints := v.differences(); len(complaints) > 0 {
+			failed++
+			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(complaints, "\n  "))
+			continue
+		}
+		passed++
+	}
+	fmt.Printf("%s: %d passed, %d failed\n", family, passed, failed)
+}
+
+// differences runs the vector and returns what differs.
+func (v *deschedulerVector) differences() []string {
+	refused := v.Expect.PolicyError + v.Expect.ProfileError
+	policy, err := readDeschedulerPolicy(v.Policy)
+	if err != nil {
+		if refused == "" {
+			return []string{"the policy is refused: " + err.Error()}
+		}
+		return nil
+	}
+	snapshot, err := v.snapshot()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	mover := &evicting{blocked: v.Blocked}
+	result := rebalance.RunPolicy(snapshot, policy, mover)
+	if (refused != "") != (len(result.Broken) > 0) {
+		return []string{fmt.Sprintf("profiles that cannot run: %v, want %q", result.Broken, refused)}
+	}
+	if refused != "" {
+		return nil
+	}
+	return v.Expect.complaints(policy, mover, result.Moves)
+}
+
+func (v *deschedulerVector) snapshot() (*rebalance.Snapshot, error) {
+	decode := scheme.Codecs.UniversalDeserializer()
+	objects := make([]runtime.Object, len(v.Objects))
+	for i, raw := range v.Objects {
+		o, _, err := decode.Decode(raw, nil, nil)
+		if err != nil {
+			return nil, fmt.Errorf("objects[%d]: %w", i, err)
+		}
+		objects[i] = o
+	}
+	return intake.New().DeschedulerSnapshot(objects, v.Now), nil
+}
+
+// readDeschedulerPolicy reads a policy as the Kubernetes descheduler does.
+func readDeschedulerPolicy(raw json.RawMessage) (*rebalance.Policy, error) {
+	var kind metav1.TypeMeta
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return nil, err
+	}
+	d, err := config.ReadDescheduler(config.Document{File: "POLICY", APIVersion: kind.APIVersion, Kind: kind.Kind, JSON: raw}, config.DeschedulerReading{IgnoreUnknown: true, RefuseOld: true})
+	return &d.Policy, err
+}
+
+// evicting is an API server that grants evictions but of some pods.
+type evicting struct {
+	blocked   []string
+	attempted []string
+}
+
+func (*evicting) Places() bool { return false }
+
+func (m *evicting) Move(_, _ string, c *rebalance.Candidate) (*rebalance.Node, bool) {
+	if slices.Contains(m.blocked, c.Pod.Key()) {
+		m.attempted = append(m.attempted, c.Pod.Key())
+		return nil, false
+	}
+	return nil, true
+}
+
+func (*evicting) Save() (func(), bool) { return nil, false }
