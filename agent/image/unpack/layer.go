@@ -161,9 +161,12 @@ func (l *layer) leave() {
 
 // open opens a directory, and makes those on the way that are not there.
 func (l *layer) open(dir string) (*os.Root, error) {
-	r, err := l.root.OpenRoot(dir)
+	info, err := l.root.Stat(dir)
+	if err == nil && info.IsDir() {
+		return l.root.OpenRoot(dir)
+	}
 	if err == nil {
-		return r, nil
+		err = unix.ENOTDIR
 	}
 	if errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("%q is a link that leads to itself", short(dir))
