@@ -13,10 +13,12 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// TestRealChurn has pods start, run and end while the agent is restarted and containerd is killed: none is lost,
+// TestRealChurn has pods start, run and end while the agent is restarted and the runtime is killed: none is lost,
 // none doubled, nothing left.
-func TestRealChurn(t *testing.T) {
-	g, r := realRig(t, nil)
+func TestRealChurn(t *testing.T) { onEach(t, realChurn) }
+
+func realChurn(t *testing.T, r *realParts) {
+	g := realRig(t, nil, r)
 	var all []*corev1.Pod
 	for i := range 8 {
 		pod := realPod(fmt.Sprintf("p%d", i), map[string][]string{"a": {"-after=1h"}, "b": {"-exit=3", "-after=200ms"}})
@@ -27,7 +29,7 @@ func TestRealChurn(t *testing.T) {
 		case 2, 5:
 			g.restart()
 		case 3:
-			if err := r.Kill(); err != nil {
+			if err := r.kill(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -39,7 +41,7 @@ func TestRealChurn(t *testing.T) {
 		})
 	}
 	g.once()
-	if err := r.Kill(); err != nil {
+	if err := r.kill(); err != nil {
 		t.Fatal(err)
 	}
 	for i, pod := range all {

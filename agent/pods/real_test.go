@@ -20,10 +20,31 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// realRig is a rig on a containerd of its own, with real volumes and cgroups.
-func realRig(t *testing.T, client kubernetes.Interface) (*rig, *container.Runtime) {
+// onEach runs a test on each runtime of real containers.
+func onEach(t *testing.T, test func(t *testing.T, real *realParts)) {
+	t.Run("containerd", func(t *testing.T) {
+		t.Parallel()
+		r := container.Start(t, nil)
+		test(t, &realParts{Parts: r.Parts, kill: r.Kill})
+	})
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		r := container.StartEmbedded(t, true, nil)
+		// It is in the agent's process, and ends and begins with it.
+		test(t, &realParts{Parts: r.Parts, kill: func() error { return nil }, between: func() { r.Restart(t) }})
+	})
+}
+
+// realParts are what a real rig has.
+type realParts struct {
+	*container.Parts
+	kill    func() error // kills the runtime's daemon, if it has one
+	between func()       // between two agents
+}
+
+// realRig is a rig on a runtime of its own, with real volumes and cgroups.
+func realRig(t *testing.T, client kubernetes.Interface, r *realParts) *rig {
 	t.Helper()
-	r := container.Start(t, nil)
 	r.Workload(t)
 	host, err := cgroup.Find()
 	if err != nil {
@@ -37,10 +58,17 @@ func realRig(t *testing.T, client kubernetes.Interface) (*rig, *container.Runtim
 	if err := host.Make(r.Cgroup, cgroup.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	return newRig(t, func(o *Options) {
+	g := newRig(t, func(o *Options) {
 		o.Service, o.Images, o.Client, o.Root, o.Volumes = r.Service, present{r.Service}, client, root, volumes
 		o.Cgroups, o.CgroupRoot = host, r.Cgroup
-	}), r
+	})
+	if r.between != nil {
+		g.between = func() {
+			r.between()
+			g.opts.Service, g.opts.Images = r.Service, present{r.Service}
+		}
+	}
+	return g
 }
 
 // realPod is a pod whose containers run the workload program with these arguments.
@@ -68,11 +96,13 @@ func (g *rig) log(pod *corev1.Pod, name, text string) {
 	g.t.Errorf("the log of %s has no %q in it: %s", name, text, got)
 }
 
-func TestRealPodRunsLogsExitsAndRestarts(t *testing.T) {
+func TestRealPodRunsLogsExitsAndRestarts(t *testing.T) { onEach(t, realPodRunsLogsExitsAndRestarts) }
+
+func realPodRunsLogsExitsAndRestarts(t *testing.T, r *realParts) {
 	client := clientset.NewClientset(
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}, Data: map[string]string{"COLOUR": "green"}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.9", Ports: []corev1.ServicePort{{Port: 5432}}}})
-	g, r := realRig(t, client)
+	g := realRig(t, client, r)
 	pod := realPod("web", map[string][]string{"a": nil, "b": {"-lines=1"}})
 	a := &pod.Spec.Containers[0]
 	a.Command = []string{"/bin/sh", "-c", `echo "$WHO $COLOUR $DB_SERVICE_PORT $(hostname)"; cat /etc/hosts; echo last words > /dev/termination-log; sleep 1; exit 7`}
@@ -125,8 +155,10 @@ func (g *rig) realGone(pod *corev1.Pod) {
 	}
 }
 
-func TestRealOOMKillIsToldFromOthers(t *testing.T) {
-	g, _ := realRig(t, nil)
+func TestRealOOMKillIsToldFromOthers(t *testing.T) { onEach(t, realOOMKillIsToldFromOthers) }
+
+func realOOMKillIsToldFromOthers(t *testing.T, r *realParts) {
+	g := realRig(t, nil, r)
 	pod := realPod("hog", map[string][]string{"a": {"-memory=256Mi"}, "b": nil})
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
@@ -136,8 +168,10 @@ func TestRealOOMKillIsToldFromOthers(t *testing.T) {
 	g.await("it is released", func() bool { return g.lives[pod.UID].released })
 }
 
-func TestRealConfinement(t *testing.T) {
-	g, _ := realRig(t, nil)
+func TestRealConfinement(t *testing.T) { onEach(t, realConfinement) }
+
+func realConfinement(t *testing.T, r *realParts) {
+	g := realRig(t, nil, r)
 	pod := realPod("strict", map[string][]string{"a": nil})
 	a := &pod.Spec.Containers[0]
 	a.Command = []string{"/bin/sh", "-c", `id; touch /x || echo read-only; grep -E "CapEff|Seccomp:|NoNewPrivs" /proc/self/status; echo score $(cat /proc/self/oom_score_adj); cat /etc/resolv.conf; sleep 3600`}

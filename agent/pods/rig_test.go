@@ -29,6 +29,7 @@ type rig struct {
 	volumes *volumes
 	opts    Options
 	stop    func()
+	between func() // done between two agents; nil: nothing
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -56,7 +57,9 @@ type life struct {
 
 // newRig is one that ends with the test.
 func newRig(t *testing.T, change ...func(*Options)) *rig {
-	t.Parallel() // most of the time is waiting
+	if !strings.Contains(t.Name(), "/") {
+		t.Parallel() // most of the time is waiting
+	}
 	g := &rig{t: t, service: fake.New("busybox"), volumes: &volumes{}, lives: map[types.UID]*life{}, ready: make(chan struct{}, 1)}
 	g.changed = sync.NewCond(&g.mu)
 	g.opts = Options{Service: g.service, NodeName: "n1", Node: testNode, Root: t.TempDir(), Images: present{g.service}, Volumes: g.volumes, Log: klog.Background(),
@@ -96,6 +99,9 @@ func (g *rig) restart() {
 	old := g.lives
 	g.lives = map[types.UID]*life{}
 	g.mu.Unlock()
+	if g.between != nil {
+		g.between()
+	}
 	g.start()
 	for _, l := range old {
 		if l.wake != nil {

@@ -168,7 +168,7 @@ func (r *Runtime) attend(c *container) {
 		if err := r.host.Kill(c.record.Group); err != nil {
 			r.log.Error(err, "A container without its shim cannot be killed", "container", c.record.ID)
 		}
-		exit = shim.Exit{Code: 137, Finished: time.Now(), Reason: "ContainerStatusUnknown", Message: "the process that kept the container's exit status was killed"}
+		exit = shim.Exit{Code: 137, Finished: time.Now(), Reason: "ContainerStatusUnknown", Message: "the process that kept the container's exit status was killed" + c.lastWords()}
 		if err := shim.WriteExit(c.dir, exit); err != nil && !errors.Is(err, os.ErrNotExist) {
 			r.log.Error(err, "How a container ended cannot be noted", "container", c.record.ID)
 		}

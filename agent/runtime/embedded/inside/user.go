@@ -46,7 +46,8 @@ func (u *User) resolve() (identity, error) {
 	if err := id.primary(u, group); err != nil {
 		return id, err
 	}
-	id.groups = append(id.groups, u.Groups...)
+	// The first group is among the others, too, or a container could drop what is denied to a group by being in none.
+	id.groups = append(append(id.groups, id.gid), u.Groups...)
 	if u.Merge && known {
 		id.member(login)
 	}
