@@ -16,6 +16,7 @@ type settings struct {
 	berth     config.Berth
 	scheduler config.KubeScheduler
 	kubelet   config.Kubelet
+	moves     upDescheduler    // of berth up
 	journal   *journal.Journal // where the flag --journal has records kept; nil: nowhere
 }
 

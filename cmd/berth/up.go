@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,7 @@ type upOptions struct {
 	server    apiserver.Options
 	nodes     nodeFlags
 	real      upNodes
+	moves     upDescheduler
 	ephemeral bool
 	seed      uint64
 	configs   []string
@@ -43,12 +45,14 @@ func upCommand() *cobra.Command {
 		Long: `Runs an API server on an embedded etcd, the scheduler, the controllers and simulated
 nodes in one process. A second start goes on where the first one was. Ctrl-C stops.
 
-With --virtual-nodes or --real-node the nodes are real: pods run in containers. Then
-there are simulated nodes only if --nodes asks for them, and with the taint
+With --virtual-nodes or --real-node the nodes are real: pods run in containers, of containerd where
+it is installed, else of Berth's own runtime, which needs nothing (--runtime). Where neither can be
+had, it says what is missing, and nodes are simulated. With real nodes there are simulated ones only if --nodes asks for them, and with the taint
 berth.dev/simulated:NoSchedule. Virtual nodes go, with their pods, when the command
 ends; what one that was killed left behind goes at the next start.`,
 		Example: `  berth up
   berth up --nodes 1000 --ephemeral
+  berth up --descheduler-policy policy.yaml
   berth up --virtual-nodes 2 --virtual-memory 2Gi --virtual-disk 2Gi
   berth up --openb-nodes openb_node_list_all_node.csv --data-dir ./openb
   berth kubectl get nodes`,
@@ -64,8 +68,17 @@ ends; what one that was killed left behind goes at the next start.`,
 			serverOptions(cmd.Flags(), &o.server, settings)
 			tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
 			if err := o.real.check(); err != nil {
+				var c cannot
+				if !errors.As(err, &c) {
+					return err
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "berth: %s. So nodes are simulated.\n", strings.ReplaceAll(c.Error(), "\n", "; "))
+				o.real.real, o.real.virtual = false, 0
+			}
+			if err := o.moves.read(cmd.ErrOrStderr()); err != nil {
 				return err
 			}
+			settings.moves = o.moves
 			if o.real.any() && !cmd.Flags().Changed("nodes") {
 				o.nodes.count = 0
 			}
@@ -78,6 +91,7 @@ ends; what one that was killed left behind goes at the next start.`,
 	f.IntVar(&o.nodes.count, "nodes", 3, "number of equal nodes to simulate")
 	o.nodes.add(f)
 	o.real.add(f)
+	o.moves.add(f)
 	f.StringVar(&o.nodes.openb, "openb-nodes", "", "OpenB node list (CSV) to simulate instead of equal nodes")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing: the objects are gone when the command ends")
 	f.Uint64Var(&o.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
@@ -166,7 +180,7 @@ func (o *upOptions) startAll(p *parts, server *apiserver.Server, nodes []*corev1
 	return others, startVolumes(p, config, dir)
 }
 
-// startLoops starts the scheduler and the controllers, each as the user whose
+// startLoops starts the scheduler, the controllers and the descheduler, each as the user whose
 // rights it needs and no more. ca is the certificate that pods check the API
 // server by; at the listeners of at they tell about themselves.
 func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, at lines, log *logs) error {
@@ -174,8 +188,9 @@ func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, at 
 	so := schedulerOptions(settings)
 	so.Config, so.Listener, so.Log = as(config, pki.Scheduler().Name), at.scheduler, log.slog
 	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
-	config = as(config, pki.Controllers().Name)
 	page := newPage(at.controllers, settings)
+	settings.moves.start(p, config, settings, page)
+	config = as(config, pki.Controllers().Name)
 	if err := page.serve(p.ctx, &p.wg, config); err != nil {
 		return err
 	}

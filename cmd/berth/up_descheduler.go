@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/control/descheduler"
+	"github.com/berthproject/berth/engine/rebalance/carry"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// upDescheduler are the flags of berth up for its descheduler.
+type upDescheduler struct {
+	file     string
+	interval time.Duration
+	policy   config.Descheduler // read of file
+}
+
+func (d *upDescheduler) add(f *pflag.FlagSet) {
+	f.StringVar(&d.file, "descheduler-policy", "", "move pods by this DeschedulerPolicy `file`, or by the one that berth descheduler has without a file (\"default\"); without it none are moved")
+	f.DurationVar(&d.interval, "descheduler-interval", 2*time.Minute, "time from run to run of the descheduler")
+}
+
+// read reads the policy and says what of it has no effect.
+func (d *upDescheduler) read(errs io.Writer) (err error) {
+	switch {
+	case d.interval <= 0:
+		return fmt.Errorf("--descheduler-interval %v: must be positive", d.interval)
+	case d.file == "":
+		return nil
+	case d.file == "default":
+		d.policy, err = readPolicy("")
+	default:
+		d.policy, err = readPolicy(d.file)
+	}
+	tellWarnings(errs, d.policy.Warnings)
+	return err
+}
+
+// start starts the descheduler, if there is a policy. What it does is in the log; its metrics are on the controllers' page.
+func (d *upDescheduler) start(p *parts, c *rest.Config, settings settings, page *page) {
+	if d.file == "" {
+		return
+	}
+	c = as(c, pki.Component(descheduler.Component).Name)
+	c.QPS = -1
+	log := klog.Background()
+	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Patience: carry.DefaultPatience(), Metrics: page.registry, Log: log,
+		Say: func(line string) { log.Info("Descheduler: " + line) },
+		Planned: func(r *descheduler.Report) {
+			log.Info("Descheduler: a round", "moves", len(r.Moves), "stay", r.Counts, "took", r.Took, "idle", r.Idle, "places", r.Places)
+		}}
+	p.run("descheduler", func(ctx context.Context) error {
+		_, err := deschedule(ctx, c, settings, o, false)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	})
+}
