@@ -231,11 +231,12 @@ func heard(report io.Reader) error {
 	if err != nil || len(text) == 0 {
 		return err
 	}
-	var f inside.Fault
-	if err := json.Unmarshal(text, &f); err != nil {
-		return fmt.Errorf("%q: %w", text, err)
+	code, message, _ := strings.Cut(string(text), " ")
+	number, err := strconv.Atoi(code)
+	if err != nil {
+		return fmt.Errorf("it ended: %q", text)
 	}
-	return &StartError{strings.TrimSpace(f.Message), f.Code}
+	return &StartError{strings.TrimSpace(message), number}
 }
 
 // memory is a file with that text, without a name.

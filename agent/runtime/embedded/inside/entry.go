@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// fault is an error with an exit code.
+// fault is an error with an exit code: 127 for a command that is not there, 126 for one that cannot be run, else 128.
 type fault struct {
 	words string
 	code  int
@@ -46,13 +46,12 @@ func init() {
 		syscall.CloseOnExec(fd)
 	}
 	err := run(do)
-	f := Fault{Message: err.Error(), Code: 128}
+	code := 128
 	if own, ok := err.(*fault); ok {
-		f.Code = own.code
+		code = own.code
 	}
-	text, _ := json.Marshal(f)
-	_, _ = syscall.Write(ReportFD, text)
-	os.Exit(f.Code)
+	_, _ = syscall.Write(ReportFD, []byte(strconv.Itoa(code)+" "+err.Error()))
+	os.Exit(code)
 }
 
 // run returns only if the program did not become another.

@@ -1,8 +1,10 @@
 package inside
 
+import "github.com/berthproject/berth/agent/runtime/embedded/shim"
+
 // Names under which the program is started as one of the three.
 const (
-	Init    = "berth-init"
+	Init    = shim.InitName
 	Exec    = "berth-exec"
 	Sandbox = "berth-sandbox"
 )
@@ -10,7 +12,7 @@ const (
 // File descriptors that it is started with, after the three usual ones.
 const (
 	SpecFD    = 3 // a Spec as JSON
-	ReportFD  = 4 // what went wrong is written here, as a Fault
+	ReportFD  = 4 // what went wrong is written here: an exit code for it and a message, with a blank between
 	ProcessFD = 5 // a pidfd: of the sandbox for Init, of the container's first process for Exec; of Sandbox the program to become
 )
 
@@ -90,11 +92,4 @@ type User struct {
 type Limit struct {
 	Resource   int
 	Soft, Hard uint64
-}
-
-// Fault is why the program does not run.
-type Fault struct {
-	Message string
-	// Code is an exit code for it: 127 for a command that is not there, 126 for one that cannot be run, else 128.
-	Code int
 }

@@ -1,22 +1,20 @@
 package shim
 
 import (
-	"encoding/json"
 	"os"
-	"runtime/debug"
-	"strconv"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
 
-	"github.com/berthproject/berth/agent/runtime/embedded/inside"
+	"github.com/berthproject/berth/agent/early"
 )
 
 func init() {
 	if len(os.Args) != 2 || os.Args[0] != Name {
 		return
 	}
-	debug.SetGCPercent(-1) // it would touch all of the program's data
+	early.Begin()
 	s := &shim{dir: os.Args[1], listener: -1, stdin: -1}
 	s.run()
 	os.Exit(0)
@@ -50,46 +48,46 @@ func (s *shim) run() {
 	name, _ := syscall.BytePtrFromString(Name)
 	const prSetName = 15
 	_, _, _ = syscall.Syscall(syscall.SYS_PRCTL, prSetName, uintptr(unsafe.Pointer(name)), 0)
-	f, err := s.start()
+	fault, err := s.start()
 	if err != nil {
-		f = &inside.Fault{Message: err.Error(), Code: 128}
+		fault = "128 " + err.Error()
 	}
-	if f != nil {
-		_ = WriteExit(s.dir, Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: f.Message})
-		_, _ = syscall.Write(ReportFD, []byte(strconv.Itoa(f.Code)+" "+f.Message))
+	if fault != "" {
+		_, message, _ := strings.Cut(fault, " ")
+		_ = WriteExit(s.dir, Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: message})
+		_, _ = syscall.Write(ReportFD, []byte(fault))
 		return
 	}
 	_, _ = syscall.Write(ReportFD, []byte("ok"))
 	_ = syscall.Close(ReportFD)
 	_ = syscall.Close(SandboxFD)
-	giveBack()
+	early.Shed()
 	s.loop()
 	s.finish()
 }
 
-// start starts the container, and says why it could not be.
-func (s *shim) start() (*inside.Fault, error) {
-	var err error
+// start starts the container. Where that went wrong in the container the fault is not "".
+func (s *shim) start() (fault string, err error) {
 	if s.config, err = readConfig(s.dir); err != nil {
-		return nil, err
+		return "", err
 	}
 	if err := s.log.open(s.config.Log); err != nil {
-		return nil, err
+		return "", err
 	}
 	if err := s.listen(); err != nil {
-		return nil, err
+		return "", err
 	}
 	theirs, err := s.open()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	spec, err := syscall.Open(InitFile, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	var report [2]int
 	if err := syscall.Pipe2(report[:], syscall.O_CLOEXEC); err != nil {
-		return nil, err
+		return "", err
 	}
 	attr := &syscall.ProcAttr{Files: []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2]), uintptr(spec), uintptr(report[1]), SandboxFD},
 		Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}}
@@ -97,15 +95,15 @@ func (s *shim) start() (*inside.Fault, error) {
 		attr.Sys.Cloneflags = syscall.CLONE_NEWNS
 		// The thread's children are made there.
 		if _, _, errno := syscall.Syscall(callSetns, SandboxFD, syscall.CLONE_NEWPID, 0); errno != 0 {
-			return nil, os.NewSyscallError("joining the sandbox's process namespace", errno)
+			return "", os.NewSyscallError("joining the sandbox's process namespace", errno)
 		}
 	}
-	if s.child, err = syscall.ForkExec("/proc/self/exe", []string{inside.Init}, attr); err != nil {
-		return nil, err
+	if s.child, err = syscall.ForkExec("/proc/self/exe", []string{InitName}, attr); err != nil {
+		return "", err
 	}
 	fd, _, errno := syscall.Syscall(callPidfdOpen, uintptr(s.child), 0, 0)
 	if errno != 0 {
-		return nil, os.NewSyscallError("pidfd_open", errno)
+		return "", os.NewSyscallError("pidfd_open", errno)
 	}
 	s.childFD = int(fd)
 	for _, fd := range append(theirs[:], spec, report[1]) {
@@ -114,13 +112,13 @@ func (s *shim) start() (*inside.Fault, error) {
 	err = replace(ProcessFile, Processes{os.Getpid(), s.child, StartOf(s.child), StartOf(os.Getpid()), time.Now()}.text())
 	if err != nil {
 		_ = syscall.Kill(s.child, syscall.SIGKILL)
-		return nil, err
+		return "", err
 	}
 	return s.heard(report[0])
 }
 
 // heard waits until the container's program runs, or what went wrong is told.
-func (s *shim) heard(report int) (*inside.Fault, error) {
+func (s *shim) heard(report int) (fault string, err error) {
 	defer syscall.Close(report)
 	var text []byte
 	for {
@@ -129,23 +127,18 @@ func (s *shim) heard(report int) (*inside.Fault, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		if n == 0 {
 			break
 		}
 		text = append(text, s.in[:n]...)
 	}
-	if len(text) == 0 {
-		return nil, nil
+	if len(text) > 0 {
+		var status syscall.WaitStatus
+		_, _ = syscall.Wait4(s.child, &status, 0, nil)
 	}
-	var status syscall.WaitStatus
-	_, _ = syscall.Wait4(s.child, &status, 0, nil)
-	var f inside.Fault
-	if err := json.Unmarshal(text, &f); err != nil {
-		return nil, err
-	}
-	return &f, nil
+	return string(text), nil
 }
 
 // finish writes how the container ended.
@@ -165,37 +158,6 @@ func (s *shim) finish() {
 	}
 	for WriteExit(s.dir, Exit{Code: code, Finished: finished}) != nil {
 		time.Sleep(100 * time.Millisecond) // the disk is full: somebody else must make room
-	}
-}
-
-// giveBack lets the kernel have the pages of the program's file: those that are needed again come back.
-func giveBack() {
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		return
-	}
-	for len(maps) > 0 {
-		line := maps
-		if i := indexByte(maps, '\n'); i >= 0 {
-			line, maps = maps[:i], maps[i+1:]
-		} else {
-			maps = nil
-		}
-		dropPages(line)
-	}
-}
-
-// dropPages gives one line's pages back, if they are a file's that nobody writes:
-// "7f00-7f10 r-xp 00000000 fe:00 1234 /path".
-func dropPages(line []byte) {
-	dash, blank := indexByte(line, '-'), indexByte(line, ' ')
-	if dash < 0 || blank < dash || len(line) < blank+5 || line[blank+2] != '-' || line[blank+4] != 'p' || indexByte(line, '/') < 0 {
-		return
-	}
-	from, err := strconv.ParseUint(string(line[:dash]), 16, 64)
-	to, err2 := strconv.ParseUint(string(line[dash+1:blank]), 16, 64)
-	if err == nil && err2 == nil {
-		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(from), uintptr(to-from), syscall.MADV_DONTNEED)
 	}
 }
 

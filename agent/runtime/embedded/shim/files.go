@@ -13,6 +13,9 @@ import (
 // Name is what the program is started as, with the container's directory as its argument and as working directory.
 const Name = "berth-shim"
 
+// InitName is what the program is started as to be the first process of a container.
+const InitName = "berth-init"
+
 // Files in a container's directory.
 const (
 	ConfigFile  = "shim.conf"
