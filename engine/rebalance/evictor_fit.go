@@ -74,9 +74,13 @@ func (r *Round) hasRoom(p *Pod, n *Node) bool {
 
 func lacks(want, have, used int64) bool { return want > 0 && want > have-used }
 
-// repelled says whether a pod on the node is one that the pod's own required anti-affinity does not bear.
+// repelled says whether a pod on the node is one that the pod's own required anti-affinity does not bear. Terms by a
+// label that the node does not have do not count, nor do pods on other nodes.
 func (r *Round) repelled(p *Pod, n *Node) bool {
 	return slices.ContainsFunc(p.Spec.AntiAffinity, func(t model.PodTerm) bool {
+		if _, there := n.Labels.Get(t.TopologyKey); !there {
+			return false
+		}
 		return slices.ContainsFunc(r.view.places[n].live, func(q *Pod) bool {
 			return q != p && Repels(p, &t, q)
 		})

@@ -111,13 +111,13 @@ func TestThresholdTooHigh(t *testing.T) {
 	}
 }
 
-// Pods that prefer to stay go last, then it is the priority, none before any, then the class of service.
+// Who goes first: it is the priority, none before any, then the class of service.
 func TestVictims(t *testing.T) {
 	guaranteed := func(p *Pod) { p.Facts.Guaranteed = true }
 	cheap := func(p *Pod) { s := *p.Spec; s.BestEffort = true; p.Spec = &s }
 	want := []*Pod{testPod("none", "", cheap), testPod("none burstable", ""), testPod("none guaranteed", "", guaranteed),
 		testPod("negative", "", priority(-5)), testPod("low", "", priority(1), cheap), testPod("low burstable", "", priority(1)),
-		testPod("high", "", priority(2), cheap), testPod("stays", "", cheap, func(p *Pod) { p.Facts.PreferNoEviction = true })}
+		testPod("high", "", priority(2), cheap)}
 	for i := range want {
 		for j := range want {
 			if got := CompareVictims(want[i], want[j]); (got < 0) != (i < j) || (got > 0) != (i > j) {

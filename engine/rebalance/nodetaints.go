@@ -51,9 +51,9 @@ func (s *RemovePodsViolatingNodeTaints) counts(t *model.Taint) bool {
 	return !names(s.Excluded, t)
 }
 
-// names says whether a list names a taint by key or by key=value.
+// names says whether a list names a taint by key or, if it has a value, by key=value.
 func names(list []string, t *model.Taint) bool {
-	return slices.Contains(list, t.Key) || slices.Contains(list, t.Key+"="+t.Value)
+	return slices.Contains(list, t.Key) || t.Value != "" && slices.Contains(list, t.Key+"="+t.Value)
 }
 
 // minded are the taints of a node that count and that a pod does not tolerate.

@@ -23,8 +23,7 @@ func (p *Pod) OwnedBy(kinds []string) bool {
 	return slices.ContainsFunc(p.Facts.Owners, func(o model.Owner) bool { return slices.Contains(kinds, o.Kind) })
 }
 
-// SortVictims puts pods in the order in which they had better go: those that prefer not to be evicted last;
-// by priority, none before any; best effort before burstable before guaranteed. Equals keep their order.
+// SortVictims puts pods in the order in which they had better go: by priority, none before any; best effort before burstable before guaranteed. Equals keep their order.
 func SortVictims(pods []*Pod) {
 	slices.SortStableFunc(pods, CompareVictims)
 }
@@ -32,7 +31,6 @@ func SortVictims(pods []*Pod) {
 // CompareVictims is negative if a had better go before b; see SortVictims.
 func CompareVictims(a, b *Pod) int {
 	return cmp.Or(
-		compareBool(a.Facts.PreferNoEviction, b.Facts.PreferNoEviction),
 		compareBool(a.Facts.HasPriority, b.Facts.HasPriority),
 		cmp.Compare(a.Spec.Priority, b.Spec.Priority),
 		cmp.Compare(qos(a), qos(b)))
