@@ -11,7 +11,7 @@ import (
 // watched are the actors that watch, with what.
 var watched = sync.OnceValue(func() map[string][]store.Kind {
 	out := map[string][]store.Kind{}
-	for _, r := range New(Options{Endpoints: true}).readers {
+	for _, r := range New(Options{Endpoints: true, Descheduling: &Descheduling{}}).readers {
 		out[r.name] = r.kinds
 	}
 	return out

@@ -26,6 +26,8 @@ type Counts struct {
 	Refused            int                        // evictions that a budget did not allow
 	Unrecorded         int                        // displacements whose record was lost while nobody looked
 	Rejected           int                        // pods that their node did not take
+	Descheduled        int                        // pods that the descheduler evicted
+	Returned           int                        // those of them that were replaced on the node they had left
 	// Latencies are from creation to binding, in the order of binding.
 	Latencies []time.Duration
 }
@@ -39,7 +41,11 @@ func (c *Counts) Displacements() (n int) {
 }
 
 // Counts is what came of the run so far.
-func (w *World) Counts() Counts { return w.counts }
+func (w *World) Counts() Counts {
+	c := w.counts
+	c.Descheduled, c.Returned = w.returns.evicted, w.returns.returned
+	return c
+}
 
 // count takes note of what became of a pod.
 func (w *World) count(c store.Change) {
@@ -60,7 +66,7 @@ func (w *World) count(c store.Change) {
 		w.counts.Bound++
 		w.counts.LastBound = w.Elapsed()
 		made, ok := w.audit.made[p.UID]
-		if ok {
+		if w.returns.bound(p, made); ok {
 			w.counts.Latencies = append(w.counts.Latencies, w.now.Sub(made))
 		}
 	}

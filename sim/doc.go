@@ -14,6 +14,7 @@
 //	  podgc        pods that nobody else deletes          engine/podgc
 //	  workloads    Deployments to DaemonSets               engine/workload
 //	  records      missing records, Holds of type Avoid    engine/displace
+//	  descheduler  moves pods, planned or not              engine/rebalance
 //	  owners       pods in place of those that leave, of owners that are only named
 //	  volumes      claims whose volume was chosen get bound
 //	  audit        what must always hold

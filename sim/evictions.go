@@ -23,6 +23,7 @@ type Eviction struct {
 	Pod   string // namespace/name
 	UID   string // that it must have; empty: any
 	By    string // who asks
+	Rule  string // of who asks; empty: none
 	Grace *int64 // nil: the pod's own
 	Dry   bool   // nothing is to be written
 }
@@ -262,7 +263,7 @@ func (r *eviction) lapse(a Answer) {
 
 func (r *eviction) displacement() *displacement {
 	return &displacement{pod: r.pod, grace: r.ask.Grace, obeys: true, words: "is evicted by " + or(r.ask.By, "somebody"),
-		record: displace.Record{Cause: displace.API, Victim: r.w.model(r.pod), Node: r.pod.Spec.NodeName, By: r.ask.By, Grace: r.ask.Grace, Entries: r.entry}}
+		record: displace.Record{Cause: displace.API, Victim: r.w.model(r.pod), Node: r.pod.Spec.NodeName, By: r.ask.By, Rule: r.ask.Rule, Grace: r.ask.Grace, Entries: r.entry}}
 }
 
 func (r *eviction) remove(d *displacement) {

@@ -43,7 +43,11 @@ type scheduler struct {
 
 func newScheduler(w *World) *scheduler {
 	s := &scheduler{w: w, busy: map[string]time.Time{}}
-	s.reader = w.newReader("scheduler", store.Kinds[:]...)
+	kinds := store.Kinds[:]
+	if w.o.KnowsNoHolds {
+		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k store.Kind) bool { return k == store.Holds })
+	}
+	s.reader = w.newReader("scheduler", kinds...)
 	s.reader.see = func(c store.Change) { s.inbox = s.view.See(s.inbox, c); s.poke() }
 	s.reader.replace = func(k store.Kind, list []store.Object) {
 		s.inbox = s.view.Replace(s.inbox, k, list)
@@ -58,7 +62,7 @@ func newScheduler(w *World) *scheduler {
 func (s *scheduler) start() {
 	s.life++
 	s.machine, s.view, s.fresh = scheduling.New(s.w.o.Machine), NewView(), true
-	s.inbox, s.missing = nil, len(store.Kinds)
+	s.inbox, s.missing = nil, len(s.reader.kinds)
 	s.reader.begin()
 }
 

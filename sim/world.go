@@ -50,6 +50,10 @@ type Options struct {
 	// eviction took from budgets where it is when the pod does not go after all.
 	Evictions        budget.Evictions
 	KeepFailedDebits bool
+	// Descheduling has a descheduler; nil: there is none. KnowsNoHolds has the scheduler place pods as one that
+	// has never heard of Holds.
+	Descheduling *Descheduling
+	KnowsNoHolds bool
 	// Endpoints has EndpointSlices kept, which nothing else here reads.
 	Endpoints bool
 	// Latency is what a request takes to the API server, and its answer back.
@@ -90,28 +94,30 @@ type World struct {
 	seq   uint64
 	steps int // things that happened
 
-	api        *store.Store
-	intake     *intake.Intake // of the actors
-	compiled   map[types.UID]*model.Pod
-	standings  map[types.UID]*model.Pod
-	cover      *coverage // as the store has it
-	touched    []string  // budgets that the last commit concerned
-	readers    []*reader
-	clients    []*client
-	faults     *faults
-	scheduler  *scheduler
-	agents     *agents
-	disruption *disruption
-	evictor    *evictor
-	nodelife   *nodelife
-	collector  *collector
-	recorder   *recorder
-	workloads  *workloads
-	owners     *owners
-	volumes    *volumes
-	endpoints  *endpoints // nil without
-	audit      *audit
-	counts     Counts
+	api         *store.Store
+	intake      *intake.Intake // of the actors
+	compiled    map[types.UID]*model.Pod
+	standings   map[types.UID]*model.Pod
+	cover       *coverage // as the store has it
+	touched     []string  // budgets that the last commit concerned
+	readers     []*reader
+	clients     []*client
+	faults      *faults
+	scheduler   *scheduler
+	agents      *agents
+	disruption  *disruption
+	evictor     *evictor
+	nodelife    *nodelife
+	collector   *collector
+	recorder    *recorder
+	workloads   *workloads
+	owners      *owners
+	volumes     *volumes
+	endpoints   *endpoints   // nil without
+	descheduler *descheduler // nil without
+	returns     *returns
+	audit       *audit
+	counts      Counts
 }
 
 // New is an empty cluster with its control plane running.
@@ -131,6 +137,7 @@ func New(o Options) *World {
 	w.api.Hook = w.committed
 	w.faults = newFaults(w)
 	w.audit = newAudit(w)
+	w.returns = newReturns()
 	w.scheduler = newScheduler(w)
 	w.agents = newAgents(w)
 	w.disruption = newDisruption(w)
@@ -143,6 +150,9 @@ func New(o Options) *World {
 	w.volumes = newVolumes(w)
 	if o.Endpoints {
 		w.endpoints = newEndpoints(w)
+	}
+	if o.Descheduling != nil {
+		w.descheduler = newDescheduler(w)
 	}
 	return w
 }

@@ -38,7 +38,7 @@ func TestBadLinesAreRefused(t *testing.T) {
 		"at 5s taint n1":                    "want a node and a taint",
 		"at 5s taint n1 x":                  "x: want taints such as",
 		"at 5s kill everybody":              "want agent, or of",
-		"at 5s lag nobody 5s":               `"nobody": want agents, disruption`,
+		"at 5s lag nobody 5s":               `"nobody": want agents, descheduler, disruption`,
 		"at 5s drop agents services for 5s": "agents does not watch that",
 		"at 5s drop agents pods":            `want "for"`,
 		"at 5s spoil break bind":            "want refuse, conflict",

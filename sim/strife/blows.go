@@ -78,6 +78,9 @@ func (f *fight) lose() {
 // hinder makes life hard for the actors.
 func (f *fight) hinder() {
 	actors := sim.Readers()
+	if f.s.Options.Descheduling == nil {
+		actors = slices.DeleteFunc(actors, func(a string) bool { return a == "descheduler" })
+	}
 	actor := actors[f.r.Intn(len(actors))]
 	if f.r.Intn(3) == 0 {
 		actor = "disruption" // on whose word the others rely

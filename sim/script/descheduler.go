@@ -1,0 +1,52 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/sim"
+)
+
+// readDescheduler has the cluster rebalanced by a policy: that of a file, or the default.
+func readDescheduler(p *parser, w *words) error {
+	if p.at != 0 {
+		return errors.New("the descheduler is there from the start; at is no part of it")
+	}
+	o, err := w.options("policy=", "compatible", "unheld", "first=", "every=")
+	if err != nil {
+		return err
+	}
+	policy := config.DefaultDescheduler()
+	if o.has("policy") {
+		if policy, err = readPolicy(p.dir, o.values["policy"]); err != nil {
+			return err
+		}
+	}
+	if policy.Policy.Metered {
+		return fmt.Errorf("%s: usage is not measured here", o.values["policy"])
+	}
+	d := sim.Descheduling{Policy: policy.Policy, Compatible: o.has("compatible"), Unheld: o.has("unheld"),
+		First: o.span("first", time.Minute), Every: o.span("every", 2*time.Minute)}
+	if d.Every <= 0 {
+		o.fail("every", "a duration such as 2m")
+	}
+	p.set(func(s *sim.Options) { s.Descheduling, s.KnowsNoHolds = &d, d.Unheld })
+	return o.err
+}
+
+func readPolicy(dir, file string) (config.Descheduler, error) {
+	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
+		return config.Descheduler{}, fmt.Errorf("%s: want a file beside the scenario, or below", file)
+	}
+	docs, err := config.Documents([]string{dir + "/" + file})
+	if err != nil {
+		return config.Descheduler{}, err
+	}
+	if len(docs) != 1 {
+		return config.Descheduler{}, fmt.Errorf("%s: has %d documents, want one %s", file, len(docs), config.DeschedulerKind)
+	}
+	return config.ReadDescheduler(docs[0], config.DeschedulerReading{})
+}
