@@ -77,10 +77,16 @@ func (n *node) asIs() *corev1.Node { return n.object }
 func (n *node) dial(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
-	if n.service, err = cri.Dial(ctx, n.opts.Endpoint); err == nil {
-		n.close = append(n.close, func() { _ = n.service.Close() })
+	if e := n.opts.Embedded; e != nil {
+		n.service, err = e.open(ctx, &n.opts)
+	} else {
+		n.service, err = cri.Dial(ctx, n.opts.Endpoint)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("node %s: %w", n.opts.Name, err)
+	}
+	n.close = append(n.close, func() { _ = n.service.Close() })
+	return nil
 }
 
 // makeAgent makes the agent's loop around the runner of pods.

@@ -24,6 +24,8 @@ type Options struct {
 	Config *rest.Config
 	// Endpoint is the socket of the container runtime.
 	Endpoint string
+	// Embedded has pods run without one, by the embedded runtime: then Endpoint says nothing.
+	Embedded *Embedded
 	// Root is the agent's directory; Logs that of the pods' logs, log/pods in Root when empty.
 	Root, Logs string
 	// Cgroup is what the node is confined to, / being the machine.

@@ -21,7 +21,6 @@ import (
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/probe"
-	"github.com/berthproject/berth/agent/runtime/cri"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/agent/volume"
 )
@@ -31,7 +30,7 @@ type node struct {
 	opts     Options
 	host     *cgroup.Host
 	client   kubernetes.Interface
-	service  *cri.Client
+	service  service
 	listener net.Listener
 	object   *corev1.Node
 	events   record.EventRecorder

@@ -15,9 +15,9 @@ import (
 // processes are killed, but those that hold much memory take their time to die.
 const removeWithin = time.Minute
 
-// Virtual makes a virtual node with a container runtime of its own and serves it
-// until ctx ends; then it ends the node's pods and removes it. What o says of places and
-// endpoints is overruled.
+// Virtual makes a virtual node with a container runtime of its own, containerd or the embedded
+// one, and serves it until ctx ends; then it ends the node's pods and removes it. What o says of places
+// and endpoints is overruled.
 func Virtual(ctx context.Context, place *virtual.Place, size virtual.Options, o Options) (err error) {
 	size.Name = o.Name
 	node, err := place.Make(ctx, size)
@@ -29,6 +29,12 @@ func Virtual(ctx context.Context, place *virtual.Place, size virtual.Options, o 
 		defer cancel()
 		err = errors.Join(err, node.Remove(ctx))
 	}()
+	o.Cgroup, o.PodCIDR = node.Cgroup, node.Subnet
+	o.Root, o.Logs, o.Fresh = filepath.Join(node.Disk, "agent"), "", true
+	if o.Embedded != nil {
+		o.Embedded = &Embedded{Dir: node.Runtime(), Images: filepath.Join(node.Disk, "images"), Builtin: place.Images(), Bridge: node.Bridge}
+		return Run(ctx, o) // what runs is ended by the node's removal
+	}
 	daemon, socket, err := containerd.Start(ctx, containerd.Options{
 		Dir: filepath.Join(node.Disk, "containerd"), State: node.RunDir, PodCIDR: node.Subnet, Bridge: node.Bridge})
 	if err != nil {
@@ -39,7 +45,6 @@ func Virtual(ctx context.Context, place *virtual.Place, size virtual.Options, o 
 		defer cancel()
 		err = errors.Join(err, daemon.Destroy(ctx))
 	}()
-	o.Endpoint, o.Cgroup, o.PodCIDR = socket, node.Cgroup, node.Subnet
-	o.Root, o.Logs, o.Fresh = filepath.Join(node.Disk, "agent"), "", true
+	o.Endpoint = socket
 	return Run(ctx, o)
 }

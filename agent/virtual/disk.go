@@ -34,17 +34,26 @@ func makeDisk(image, dir string, bytes, inodes int64) error {
 	if inodes > 0 {
 		args = append(args, "-N", strconv.FormatInt(inodes, 10))
 	}
-	mkfs, err := exec.LookPath("mkfs.ext4")
+	program, err := mkfs()
 	if err != nil {
-		return errors.New("mkfs.ext4 is not found: virtual nodes need it (Debian: e2fsprogs)")
+		return err
 	}
-	if out, err := exec.Command(mkfs, append(args, image)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, append(args, image)...).CombinedOutput(); err != nil {
 		return fmt.Errorf("mkfs.ext4 %s: %w: %s", image, err, strings.TrimSpace(string(out)))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	return mountLoop(file, dir)
+}
+
+// mkfs is the program that makes file systems.
+func mkfs() (string, error) {
+	program, err := exec.LookPath("mkfs.ext4")
+	if err != nil {
+		return "", errors.New("mkfs.ext4 is not found: virtual nodes need it (Debian: e2fsprogs)")
+	}
+	return program, nil
 }
 
 // mountLoop mounts a filesystem in a file at dir. The loop device is let go with the mount.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os/exec"
 	"strconv"
 	"strings"
+
+	"github.com/vishvananda/netlink"
 )
 
 // subnets are what nodes' subnets are taken from: 10.192.0.0/11, a /24 each.
@@ -23,12 +24,17 @@ func (p *Place) subnet(index int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return FreeSubnet(uint32(start%subnets) + uint32(index))
+}
+
+// FreeSubnet is a /24 that is no part of a network of this machine; which one it tries first start decides.
+func FreeSubnet(start uint32) (string, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
 		return "", fmt.Errorf("addresses of this machine: %w", err)
 	}
 	for i := range subnets {
-		n := (int(start%subnets) + index + i*31) % subnets
+		n := (int(start%subnets) + i*31) % subnets
 		prefix := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(firstSubnet + n/256), byte(n % 256), 0}), 24)
 		if !overlaps(prefix, addrs) {
 			return prefix.String(), nil
@@ -63,9 +69,13 @@ func (p *Place) removeBridges() error {
 
 // removeBridge removes a network interface, if it is there.
 func removeBridge(name string) error {
-	if _, err := net.InterfaceByName(name); err != nil {
+	link, err := netlink.LinkByName(name)
+	var none netlink.LinkNotFoundError
+	if errors.As(err, &none) {
 		return nil
 	}
-	out, err := exec.Command("ip", "link", "delete", name).CombinedOutput()
-	return wrap(err, "removing bridge %s: %s", name, strings.TrimSpace(string(out)))
+	if err == nil {
+		err = netlink.LinkDel(link)
+	}
+	return wrap(err, "removing bridge %s", name)
 }

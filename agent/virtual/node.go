@@ -86,6 +86,9 @@ func (n *Node) make(o Options) error {
 	return makeDisk(n.Disk+imageSuffix, n.Disk, o.Disk, o.Inodes)
 }
 
+// Runtime is a directory on its disk for the embedded runtime.
+func (n *Node) Runtime() string { return n.place.runtimeOf(n.Name) }
+
 // Remove ends all that runs in the node and removes it with all that is on its
 // disk, and the place itself with its last node.
 func (n *Node) Remove(ctx context.Context) error {

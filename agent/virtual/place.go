@@ -13,6 +13,7 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
 // Place is where the virtual nodes of one cluster are. Only one process may use
@@ -21,6 +22,18 @@ type Place struct {
 	dir  string // of the disks
 	id   string
 	host *cgroup.Host
+}
+
+// Missing says why no virtual nodes can be made on this machine; nil: they can.
+func Missing() error {
+	if os.Geteuid() != 0 {
+		return errors.New("virtual nodes are made of cgroups and mounts: that needs root")
+	}
+	if _, err := os.Stat("/dev/loop-control"); err != nil {
+		return fmt.Errorf("virtual nodes have their disks on loop devices: %w", err)
+	}
+	_, err := mkfs()
+	return err
 }
 
 // At is the place with its disks in dir.
@@ -41,6 +54,12 @@ func At(dir string) (*Place, error) {
 	return &Place{dir: dir, id: fmt.Sprintf("%08x", h.Sum32()), host: host}, nil
 }
 
+// Images is a directory for images that all nodes of the place share. It goes with the last of them.
+func (p *Place) Images() string { return p.dir + "-images" }
+
+// runtimeOf is where the embedded runtime of a node is.
+func (p *Place) runtimeOf(name string) string { return filepath.Join(p.dir, name, "runtime") }
+
 // cgroup is the parent of the nodes' cgroups.
 func (p *Place) cgroup() string { return "/berth-" + p.id }
 
@@ -57,7 +76,7 @@ func (p *Place) Sweep(ctx context.Context) error {
 	for _, name := range p.left() {
 		errs = append(errs, p.remove(ctx, name))
 	}
-	errs = append(errs, p.removeBridges(), p.removeRules(), p.host.Remove(ctx, p.cgroup()), gone(os.Remove(p.run())), gone(os.Remove(p.dir)))
+	errs = append(errs, p.removeBridges(), p.removeRules(), p.host.Remove(ctx, p.cgroup()), gone(os.Remove(p.run())), gone(os.Remove(p.dir)), os.RemoveAll(p.Images()))
 	return errors.Join(errs...)
 }
 
@@ -91,6 +110,10 @@ func (p *Place) left() []string {
 func (p *Place) remove(ctx context.Context, name string) error {
 	run, disk, group := filepath.Join(p.run(), name), filepath.Join(p.dir, name), filepath.Join(p.cgroup(), name)
 	killRuntime(run)
+	// Its shims are outside of the node's cgroup. Without its disk there are none.
+	if err := embedded.Wipe(ctx, embedded.Options{Dir: p.runtimeOf(name)}); err != nil {
+		return fmt.Errorf("virtual node %s: %w", name, err)
+	}
 	errs := []error{p.host.Kill(group), p.awaitEmpty(ctx, group), unmountBelow(run), unmountBelow(disk), p.host.Remove(ctx, group)}
 	if err := errors.Join(errs...); err != nil { // a disk that is still mounted must not be emptied
 		return fmt.Errorf("virtual node %s: %w", name, err)

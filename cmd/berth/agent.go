@@ -34,7 +34,8 @@ func agentCommand() *cobra.Command {
 		Use:   "agent",
 		Short: "Run the agent of a node: this machine, or a simulated one",
 		Long: `Registers a node, keeps its Lease, and runs the pods that are bound to it in the
-container runtime at --runtime-endpoint. It limits, probes, measures and evicts
+container runtime at --runtime-endpoint, or, where none listens, in Berth's own, which
+needs nothing installed (--runtime). It limits, probes, measures and evicts
 them, and serves their logs and figures. When it ends, pods run on; when it starts
 again, it finds them.
 
@@ -100,7 +101,7 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 // onlySimulated and onlyReal are flags that say nothing of the other kind of node.
 var (
 	onlySimulated = []string{"node-cpu", "node-memory", "nodes-file"}
-	onlyReal      = []string{"runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb"}
+	onlyReal      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb"}
 )
 
 func (f *agentFlags) check(flags *pflag.FlagSet) error {
@@ -164,12 +165,20 @@ func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Conf
 	if os.Geteuid() != 0 {
 		return errors.New("the agent of a real node makes cgroups and mounts: that needs root; --simulated does not")
 	}
-	if !socketThere(f.real.endpoint) {
-		return fmt.Errorf("--runtime-endpoint %s: no container runtime listens there: start containerd, or simulate the node with --simulated", f.real.endpoint)
-	}
 	o, err := f.real.options(f.name)
 	if err != nil {
 		return err
+	}
+	var cri error
+	if !socketThere(f.real.endpoint) {
+		cri = fmt.Errorf("--runtime-endpoint %s: no container runtime listens there: start containerd, or simulate the node with --simulated", f.real.endpoint)
+	}
+	embed, err := embeds(f.real.runtime, f.real.named, cri)
+	if err != nil {
+		return err
+	}
+	if embed {
+		o.Embedded = &real.Embedded{}
 	}
 	if err := mayServe(ctx, config, f.name); err != nil {
 		return err

@@ -20,12 +20,14 @@ import (
 
 // realFlags describe a real node: this machine, or a part of it.
 type realFlags struct {
-	endpoint, root, logs, cgroup string
-	labels                       map[string]string
-	taints                       []string
-	address, podCIDR             string
-	port                         int
-	lowDisk                      int64
+	runtime, endpoint  string
+	root, logs, cgroup string
+	labels             map[string]string
+	taints             []string
+	address, podCIDR   string
+	port               int
+	lowDisk            int64
+	named              bool // the endpoint was
 }
 
 // defaultLowDisk is the disk reserve in MiB.
@@ -35,6 +37,7 @@ const defaultLowDisk = 256
 const defaultEndpoint = "unix:///run/containerd/containerd.sock"
 
 func (f *realFlags) add(flags *pflag.FlagSet) {
+	runtimeFlag(flags, &f.runtime)
 	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime, which speaks CRI v1")
 	flags.StringVar(&f.root, "root-dir", real.DefaultRoot, "directory of the agent: the volumes, files and logs of pods")
 	flags.StringVar(&f.logs, "log-dir", "", "directory of the pods' logs; without it log/pods in --root-dir")
@@ -42,15 +45,16 @@ func (f *realFlags) add(flags *pflag.FlagSet) {
 	flags.StringToStringVar(&f.labels, "node-labels", nil, "labels to register the node with, as a=b,c=d")
 	flags.StringSliceVar(&f.taints, "register-with-taints", nil, "taints to register the node with, as key=value:NoSchedule")
 	flags.StringVar(&f.address, "node-ip", "", "address of the node; without it that of the machine's default route")
-	flags.StringVar(&f.podCIDR, "pod-cidr", "", "addresses of the node's pods, if the runtime's network gives it a range; shown in the Node's spec")
+	flags.StringVar(&f.podCIDR, "pod-cidr", "", "addresses of the node's pods, if the runtime's network gives it a range; shown in the Node's spec. The embedded runtime takes a free /24 of 10.192.0.0/11 without it")
 	flags.IntVar(&f.port, "port", serve.Port, "port that logs, exec and figures are served at; 0: any that is free")
 	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", defaultLowDisk, "with fewer MiB available on the image or root filesystem the node takes no new pods")
 }
 
 // take takes what a KubeletConfiguration says where no flag says it.
 func (f *realFlags) take(flags *pflag.FlagSet, k *config.Kubelet) {
-	if k.RuntimeEndpoint != "" && !flags.Changed("runtime-endpoint") {
-		f.endpoint = k.RuntimeEndpoint
+	f.named = flags.Changed("runtime-endpoint")
+	if k.RuntimeEndpoint != "" && !f.named {
+		f.endpoint, f.named = k.RuntimeEndpoint, true
 	}
 	if !flags.Changed("port") {
 		f.port = int(k.Port)

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/virtual"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/demo"
 	"github.com/berthproject/berth/engine/pressure/usage"
@@ -42,7 +44,9 @@ type crew struct {
 	settings settings
 	client   kubernetes.Interface
 	names    []string
-	why      string // the nodes are simulated
+	why      string // the nodes are simulated; empty: they are not
+	place    *virtual.Place
+	ballast  string // an image; see demo.Options
 	close    func()
 }
 
@@ -60,16 +64,31 @@ func newCrew(ctx context.Context, on *stageCluster, dir demoDir, s settings, sim
 	if c.settings.kubelet, err = config.ReadKubelet(document); err != nil {
 		return nil, err
 	}
+	if !simulated {
+		c.why = c.onlySimulated()
+	}
+	if c.why == "" {
+		if err := c.prepare(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return c, c.remove(ctx)
 }
 
 // start starts the agents, and waits until the nodes take pods.
 func (c *crew) start(ctx context.Context, p *parts) error {
-	nodes, err := c.simulated(p)
+	var nodes []*corev1.Node
+	var names []string
+	var err error
+	if c.why == "" {
+		names, err = c.names, c.real(p)
+	} else {
+		nodes, err = c.simulated(p)
+	}
 	if err != nil {
 		return err
 	}
-	_, err = awaitNodes(ctx, c.on.config, nodes, nil)
+	_, err = awaitNodes(ctx, c.on.config, nodes, names)
 	return err
 }
 
@@ -104,13 +123,17 @@ func (c *crew) simulated(p *parts) ([]*corev1.Node, error) {
 
 // tell says on what is played.
 func (c *crew) tell(out io.Writer) {
+	if c.why == "" {
+		c.tellReal(out)
+		return
+	}
 	fmt.Fprintf(out, "Three simulated nodes (%s): %s, with %dMi of memory and of disk each.\nNo process runs there; what pods use is scripted.\n",
 		c.why, strings.Join(c.names, ", "), demoMemory>>20)
 }
 
 // options of the demo as far as they follow from the nodes.
 func (c *crew) options() demo.Options {
-	return demo.Options{Nodes: c.names, Image: "berth.dev/workload:1", Program: "/workload"}
+	return demo.Options{Nodes: c.names, Real: c.why == "", Image: store.WorkloadImage, Program: "/workload", Ballast: c.ballast}
 }
 
 // remove removes the nodes' objects.

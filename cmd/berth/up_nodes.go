@@ -25,6 +25,7 @@ import (
 // upNodes are the nodes of berth up that run real pods.
 type upNodes struct {
 	real           bool
+	runtime        string
 	endpoint, root string
 	virtual        int
 	memory, disk   string
@@ -33,6 +34,7 @@ type upNodes struct {
 	place          string // of the virtual nodes
 
 	size  virtual.Options // as memory and disk say
+	embed embeddedNodes
 	flags *pflag.FlagSet
 }
 
@@ -42,10 +44,11 @@ var simulatedTaint = corev1.Taint{Key: "berth.dev/simulated", Effect: corev1.Tai
 
 func (f *upNodes) add(flags *pflag.FlagSet) {
 	f.flags = flags
-	flags.BoolVar(&f.real, "real-node", false, "make this machine a node, with the container runtime at --runtime-endpoint")
-	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node")
+	flags.BoolVar(&f.real, "real-node", false, "make this machine a node")
+	runtimeFlag(flags, &f.runtime)
+	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node; where none listens, pods run in Berth's own runtime")
 	flags.StringVar(&f.root, "root-dir", "", "directory of --real-node's agent: the volumes, files and logs of its pods; without it agent in the data directory")
-	flags.IntVar(&f.virtual, "virtual-nodes", 0, "number of nodes to make of parts of this machine: real pods, with a cgroup, a disk and a containerd of each node's own")
+	flags.IntVar(&f.virtual, "virtual-nodes", 0, "number of nodes to make of parts of this machine: real pods, with a cgroup, a disk and a container runtime of each node's own")
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node: a sparse file")
 	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", defaultLowDisk, "with fewer MiB available on its disk a real or virtual node takes no new pods")
@@ -78,16 +81,51 @@ func (f *upNodes) check() error {
 		return err
 	}
 	f.size = virtual.Options{Memory: memory.Value(), Disk: disk.Value(), Inodes: f.inodes}
-	if f.virtual > 0 {
-		if err := containerd.Missing(true); err != nil {
-			return fmt.Errorf("--virtual-nodes: %w", err)
+	return f.choose()
+}
+
+// embeddedNodes are the kinds of nodes whose pods run in the embedded runtime.
+type embeddedNodes struct{ real, virtual bool }
+
+// cannot says that real nodes cannot be made here, and nobody has asked for a way that would have to do.
+type cannot struct{ error }
+
+// choose decides what runs pods.
+func (f *upNodes) choose() error {
+	named := f.flags != nil && f.flags.Changed("runtime-endpoint")
+	may := func(flag string, err error) error {
+		if err == nil {
+			return nil
+		}
+		if err = fmt.Errorf("--%s: %w", flag, err); f.runtime == runtimeAuto && !named {
+			return cannot{err}
+		}
+		return err
+	}
+	var err error
+	if f.real {
+		cri := f.machine()
+		if f.embed.real, err = embeds(f.runtime, named, cri); err != nil {
+			return may("real-node", err)
 		}
 	}
-	if f.real && os.Geteuid() != 0 {
-		return errors.New("--real-node: an agent makes cgroups and mounts: that needs root")
+	if f.virtual > 0 {
+		cri := containerd.Missing(true)
+		if f.embed.virtual, err = embeds(f.runtime, false, cri); err != nil {
+			return may("virtual-nodes", err)
+		}
+		return may("virtual-nodes", virtual.Missing())
 	}
-	if f.real && !socketThere(f.endpoint) {
-		return fmt.Errorf("--real-node: no container runtime listens at %s: start containerd, or say with --runtime-endpoint where one is; --virtual-nodes brings its own", f.endpoint)
+	return nil
+}
+
+// machine says why this machine cannot be a node with a container runtime that speaks CRI.
+func (f *upNodes) machine() error {
+	switch {
+	case os.Geteuid() != 0:
+		return errors.New("an agent makes cgroups and mounts: that needs root")
+	case !socketThere(f.endpoint):
+		return fmt.Errorf("no container runtime listens at %s: start containerd, or say with --runtime-endpoint where one is; --virtual-nodes brings its own", f.endpoint)
 	}
 	return nil
 }
@@ -179,6 +217,9 @@ func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) e
 			return err
 		}
 		o.Endpoint, o.Root, o.Cgroup = f.endpoint, f.root, "/"
+		if f.embed.real {
+			o.Embedded = &real.Embedded{}
+		}
 		p.run("node "+o.Name, func(ctx context.Context) error { return real.Run(ctx, o) })
 	}
 	if f.virtual == 0 {
@@ -192,6 +233,9 @@ func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) e
 		o, err := options(fmt.Sprintf("v%d", i+1))
 		if err != nil {
 			return err
+		}
+		if f.embed.virtual {
+			o.Embedded = &real.Embedded{}
 		}
 		size := f.size
 		size.Index = i
