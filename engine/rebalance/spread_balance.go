@@ -50,8 +50,9 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *Round, g *sprea
 	average := float64(sum) / float64(len(sorted))
 	roomy := g.roomy(sorted, average)
 	left := make([]int, len(sorted)) // pods in each domain by now, those that are to come included
+	stay := make([]int, len(sorted)) // how many of its own pods, in order, were not looked at by now
 	for i, d := range sorted {
-		left[i] = len(d.pods)
+		left[i], stay[i] = len(d.pods), len(d.pods)
 	}
 	for i, j := 0, len(sorted)-1; i < j; {
 		if float64(left[j]) <= average {
@@ -64,10 +65,11 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *Round, g *sprea
 			continue
 		}
 		// A domain may give away what it was to get, but that is nobody in particular.
-		for k := left[j] - n; k < min(left[j], len(sorted[j].pods)); k++ {
-			p := sorted[j].pods[k]
-			if !s.BalanceNodeFit || r.FitsOther(p, roomy) {
+		for real := min(left[j], len(sorted[j].pods)) - (left[j] - n); real > 0 && stay[j] > 0; {
+			stay[j]--
+			if p := sorted[j].pods[stay[j]]; !s.BalanceNodeFit || r.FitsOther(p, roomy) {
 				chosen.add(g.candidate(r, p, sorted[j], nil))
+				real--
 			}
 		}
 		left[j] -= n

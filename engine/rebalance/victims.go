@@ -23,7 +23,8 @@ func (p *Pod) OwnedBy(kinds []string) bool {
 	return slices.ContainsFunc(p.Facts.Owners, func(o model.Owner) bool { return slices.Contains(kinds, o.Kind) })
 }
 
-// SortVictims puts pods in the order in which they had better go: by priority, none before any; best effort before burstable before guaranteed. Equals keep their order.
+// SortVictims puts pods in the order in which they had better go: by priority, none before any; those that
+// prefer to stay last; best effort before burstable before guaranteed. Equals keep their order.
 func SortVictims(pods []*Pod) {
 	slices.SortStableFunc(pods, CompareVictims)
 }
@@ -33,6 +34,7 @@ func CompareVictims(a, b *Pod) int {
 	return cmp.Or(
 		compareBool(a.Facts.HasPriority, b.Facts.HasPriority),
 		cmp.Compare(a.Spec.Priority, b.Spec.Priority),
+		compareBool(a.Facts.PreferNoEviction, b.Facts.PreferNoEviction),
 		cmp.Compare(qos(a), qos(b)))
 }
 
@@ -48,10 +50,10 @@ func compareBool(a, b bool) int {
 
 func qos(p *Pod) int {
 	switch {
-	case p.Spec.BestEffort:
-		return 0
 	case p.Facts.Guaranteed:
 		return 2
+	case p.Spec.BestEffort:
+		return 0
 	}
 	return 1
 }
