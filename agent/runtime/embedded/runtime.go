@@ -31,6 +31,7 @@ type Runtime struct {
 	network *network.Network // nil: there is none but the host's
 	streams *streams
 	lock    *os.File
+	closed  sync.Once
 
 	mu         sync.Mutex
 	sandboxes  map[string]*sandbox
@@ -43,41 +44,44 @@ type Runtime struct {
 var _ runtime.Service = (*Runtime)(nil)
 
 // New takes up what runs in the directory, and removes what a killed agent left half done.
-func New(ctx context.Context, o Options) (r *Runtime, err error) {
+func New(_ context.Context, o Options) (*Runtime, error) {
 	if err := errors.Join(o.Validate(), Missing()); err != nil {
 		return nil, err
 	}
-	r = &Runtime{Images: store.Images{Store: o.Images}, opts: o, log: o.Log,
+	r := &Runtime{Images: store.Images{Store: o.Images}, opts: o, log: o.Log,
 		sandboxes: map[string]*sandbox{}, containers: map[string]*container{}, listeners: map[int]chan runtime.ContainerEvent{}}
-	defer func() {
-		if err != nil {
-			_ = r.Close()
-		}
-	}()
-	if r.host, err = cgroup.Find(); err != nil {
-		return nil, err
+	if err := r.open(); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
-	for _, dir := range []string{r.opts.sandboxes(), r.opts.containers()} {
+	return r, nil
+}
+
+func (r *Runtime) open() (err error) {
+	o := r.opts
+	if r.host, err = cgroup.Find(); err != nil {
+		return err
+	}
+	for _, dir := range []string{o.sandboxes(), o.containers()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("embedded runtime: %w", err)
+			return fmt.Errorf("embedded runtime: %w", err)
 		}
 	}
 	if r.lock, err = lockDir(o.Dir); err != nil {
-		return nil, err
+		return err
 	}
 	if r.self, err = openSelf(); err != nil {
-		return nil, err
+		return err
 	}
 	if o.PodCIDR != "" {
 		r.network, err = network.Open(network.Options{Dir: o.network(), CIDR: o.PodCIDR, Bridge: o.Bridge, Log: o.Log})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if r.streams, err = r.serveStreams(); err != nil {
-		return nil, err
+		return err
 	}
-	return r, r.takeUp()
+	return r.takeUp()
 }
 
 // lockDir keeps other runtimes out of the directory.
@@ -97,26 +101,28 @@ func (o Options) sandboxes() string  { return filepath.Join(o.Dir, "sandboxes") 
 func (o Options) containers() string { return filepath.Join(o.Dir, "containers") }
 func (o Options) network() string    { return filepath.Join(o.Dir, "network") }
 
-// Close lets go of all; containers run on.
-func (r *Runtime) Close() error {
-	if r.streams != nil {
-		r.streams.close()
-	}
-	r.mu.Lock()
-	for _, c := range r.containers {
-		c.letGo()
-	}
-	for _, s := range r.sandboxes {
-		s.letGo()
-	}
-	r.mu.Unlock()
-	if r.self != nil {
-		r.self.close()
-	}
-	if r.lock != nil {
-		return r.lock.Close()
-	}
-	return nil
+// Close lets go of all; containers run on. It may be called again.
+func (r *Runtime) Close() (err error) {
+	r.closed.Do(func() {
+		if r.streams != nil {
+			r.streams.close()
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, c := range r.containers {
+			c.letGo()
+		}
+		for _, s := range r.sandboxes {
+			s.letGo()
+		}
+		if r.self != nil {
+			r.self.close()
+		}
+		if r.lock != nil {
+			err = r.lock.Close()
+		}
+	})
+	return err
 }
 
 // Version says who the runtime is.

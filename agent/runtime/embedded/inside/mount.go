@@ -1,6 +1,7 @@
 package inside
 
 import (
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -89,32 +90,54 @@ func (m *Mount) fileSystem() (int, error) {
 	return call(callFsmount, uintptr(fs), 1, uintptr(m.Flags))
 }
 
+// maxLinks is how many links that lead nowhere yet are followed to a place: the kernel's number.
+const maxLinks = 40
+
 // place opens a path inside of root, to mount at; what is missing of it is made.
 func place(root int, path string, file bool) (int, error) {
-	fd, err := openInRoot(root, path, openPath)
-	if err != syscall.ENOENT {
-		return fd, err
+	for range maxLinks {
+		fd, err := openInRoot(root, path, openPath)
+		if err != syscall.ENOENT {
+			return fd, err
+		}
+		fd, next, err := build(root, path, file)
+		if err != nil || next == "" {
+			return fd, err
+		}
+		path = next
 	}
+	return -1, syscall.ELOOP
+}
+
+// build makes what is missing of a path. If it meets a link that leads nowhere, next is where it would lead.
+func build(root int, path string, file bool) (fd int, next string, err error) {
 	parent, err := openInRoot(root, "/", openPath|syscall.O_DIRECTORY)
 	if err != nil {
-		return -1, err
+		return -1, "", err
 	}
 	parts := strings.Split(strings.Trim(filepath.Clean("/"+path), "/"), "/")
-	for i := range parts {
+	for i, name := range parts {
 		at := "/" + strings.Join(parts[:i+1], "/")
 		fd, err := openInRoot(root, at, openPath)
 		if err == syscall.ENOENT {
-			if err = create(parent, parts[i], file && i == len(parts)-1); err == nil {
+			if to, err := os.Readlink("/proc/self/fd/" + itoa(parent) + "/" + name); err == nil {
+				_ = syscall.Close(parent)
+				if !strings.HasPrefix(to, "/") {
+					to = filepath.Dir(at) + "/" + to
+				}
+				return -1, to + "/" + strings.Join(parts[i+1:], "/"), nil
+			}
+			if err = create(parent, name, file && i == len(parts)-1); err == nil {
 				fd, err = openInRoot(root, at, openPath)
 			}
 		}
 		_ = syscall.Close(parent)
 		if err != nil {
-			return -1, wrap(at, err)
+			return -1, "", wrap(at, err)
 		}
 		parent = fd
 	}
-	return parent, nil
+	return parent, "", nil
 }
 
 // create makes an empty directory or file in a directory.

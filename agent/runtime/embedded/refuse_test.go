@@ -1,0 +1,110 @@
+package embedded_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// What it cannot confine as asked is refused, with the name of the field.
+func TestRefusals(t *testing.T) {
+	r := newRig(t, false)
+	ctx := context.Background()
+	for want, change := range map[string]func(*cri.PodSandboxConfig) string{
+		"spec.runtimeClassName": func(*cri.PodSandboxConfig) string { return "gvisor" },
+		"securityContext.privileged": func(c *cri.PodSandboxConfig) string {
+			c.Linux.SecurityContext.Privileged = true
+			return ""
+		},
+		"spec.hostPID": func(c *cri.PodSandboxConfig) string {
+			c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_NODE
+			return ""
+		},
+		"spec.hostUsers": func(c *cri.PodSandboxConfig) string {
+			c.Linux.SecurityContext.NamespaceOptions.UsernsOptions = &cri.UserNamespace{Mode: cri.NamespaceMode_POD}
+			return ""
+		},
+		"securityContext.seLinuxOptions": func(c *cri.PodSandboxConfig) string {
+			c.Linux.SecurityContext.SelinuxOptions = &cri.SELinuxOption{Type: "t"}
+			return ""
+		},
+		"ports.hostPort": func(c *cri.PodSandboxConfig) string {
+			c.PortMappings = []*cri.PortMapping{{HostPort: 80, ContainerPort: 80}}
+			return ""
+		},
+		"spec.hostNetwork": func(c *cri.PodSandboxConfig) string { // there is no other network here
+			c.Linux.SecurityContext.NamespaceOptions.Network = cri.NamespaceMode_POD
+			return ""
+		},
+	} {
+		c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "no"}, Linux: &cri.LinuxPodSandboxConfig{CgroupParent: r.Cgroup,
+			SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER, Network: cri.NamespaceMode_NODE}}}}
+		handler := change(c)
+		if _, err := r.Service.RunPodSandbox(ctx, c, handler); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want a refusal by that name", want, err)
+		}
+	}
+	box, of := r.box("refuses", nil)
+	for want, change := range map[string]func(*cri.LinuxContainerSecurityContext){
+		"securityContext.privileged": func(s *cri.LinuxContainerSecurityContext) { s.Privileged = true },
+		"securityContext.appArmorProfile": func(s *cri.LinuxContainerSecurityContext) {
+			s.Apparmor = &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
+		},
+		"securityContext.seLinuxOptions": func(s *cri.LinuxContainerSecurityContext) { s.SelinuxOptions = &cri.SELinuxOption{Type: "t"} },
+		"securityContext.seccompProfile": func(s *cri.LinuxContainerSecurityContext) {
+			s.Seccomp = &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: "x"}
+		},
+		"securityContext.capabilities": func(s *cri.LinuxContainerSecurityContext) {
+			s.Capabilities = &cri.Capability{AddCapabilities: []string{"FLY"}}
+		},
+	} {
+		c := config("no")
+		change(c.Linux.SecurityContext)
+		if _, err := r.Service.CreateContainer(ctx, box, c, of); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want a refusal by that name", want, err)
+		}
+	}
+	if list, err := r.Service.ListContainers(ctx, nil); err != nil || len(list) != 0 {
+		t.Errorf("containers %v, %v are left of what was refused", list, err)
+	}
+}
+
+// What cannot be started says why, as its end.
+func TestWhatCannotBeStarted(t *testing.T) {
+	r := newRig(t, false)
+	ctx := context.Background()
+	box, of := r.box("fails", nil)
+	for name, tc := range map[string]struct {
+		change func(*cri.ContainerConfig)
+		want   string
+	}{
+		"no such command": {func(c *cri.ContainerConfig) { c.Command = []string{"nope"} }, `exec: "nope": executable file not found in $PATH`},
+		"no such path":    {func(c *cri.ContainerConfig) { c.Command = []string{"/no/pe"} }, `exec: "/no/pe": stat /no/pe: no such file or directory`},
+		"no program":      {func(c *cri.ContainerConfig) { c.Command = []string{"/etc/passwd"} }, "permission denied"},
+		"a directory":     {func(c *cri.ContainerConfig) { c.Command = []string{"/etc"} }, "permission denied"},
+		"no such user":    {func(c *cri.ContainerConfig) { c.Linux.SecurityContext.RunAsUsername = "nemo" }, "unable to find user nemo"},
+		"cwd is a file":   {func(c *cri.ContainerConfig) { c.WorkingDir = "/etc/passwd" }, "working directory /etc/passwd"},
+		"no such volume": {func(c *cri.ContainerConfig) {
+			c.Mounts = []*cri.Mount{{HostPath: "/no/such/volume", ContainerPath: "/v"}}
+		}, "/no/such/volume"},
+	} {
+		c := config("c")
+		tc.change(c)
+		id := r.create(box, of, c)
+		if err := r.Service.StartContainer(ctx, id); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+		if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, tc.want) {
+			t.Errorf("%s: %v %d %s %q, want it exited with 128, StartError", name, s.State, s.ExitCode, s.Reason, s.Message)
+		}
+	}
+	id := r.run(box, of, shell("runs", "exec sleep 1000"))
+	if got := r.exec(id, "nope"); !strings.Contains(got, `exec: "nope": executable file not found in $PATH`) {
+		t.Errorf("exec of what is not there: %q", got)
+	}
+	if err := r.Service.StartContainer(ctx, id); err == nil {
+		t.Error("a container was started twice")
+	}
+}

@@ -1,0 +1,178 @@
+package embedded_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// Who comes after an agent finds all as it is: what runs, what has ended meanwhile and how, what was never started.
+func TestContainersOutliveTheAgent(t *testing.T) {
+	r := newRig(t, true)
+	box, of := r.box("lives", nil)
+	runs := shell("runs", "trap 'echo asked; exit 9' TERM; echo up; while true; do sleep 0.05; done")
+	id := r.run(box, of, runs)
+	short := r.run(box, of, shell("short", "exit 4"))
+	r.Exited(t, short)
+	ends := shell("ends", "while [ ! -e /go/now ]; do sleep 0.02; done; echo last words; exit 6")
+	signal := filepath.Join(r.Dir, "signal")
+	if err := os.Mkdir(signal, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ends.Mounts = []*cri.Mount{{HostPath: signal, ContainerPath: "/go"}}
+	meanwhile := r.run(box, of, ends)
+	waits := r.create(box, of, config("waits"))
+	before := r.status(id)
+
+	if err := r.Runtime.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(signal, "now"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(r.Options.Dir, "containers", meanwhile)
+	r.await("one has ended", func() bool { _, err := shim.ReadExit(dir); return err == nil })
+	r.Restart(t)
+
+	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING || s.StartedAt != before.StartedAt {
+		t.Errorf("what ran is %v since %d, want it to run since %d", s.State, s.StartedAt, before.StartedAt)
+	}
+	if s := r.Exited(t, meanwhile); s.ExitCode != 6 || r.said(of, ends) != "last words\n" {
+		t.Errorf("what ended meanwhile: %d, %q, want 6, last words", s.ExitCode, r.said(of, ends))
+	}
+	if s := r.status(short); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 4 {
+		t.Errorf("what had ended: %v %d, want exited with 4", s.State, s.ExitCode)
+	}
+	if s := r.status(waits); s.State != cri.ContainerState_CONTAINER_CREATED {
+		t.Errorf("what was not started: %v", s.State)
+	}
+	if s, err := r.Service.PodSandboxStatus(context.Background(), box); err != nil || s.State != cri.PodSandboxState_SANDBOX_READY || s.GetNetwork().GetIp() == "" {
+		t.Errorf("the sandbox: %v, %v, want it ready with its address", s, err)
+	}
+	if got := r.exec(id, "echo", "hello"); got != "hello\n" {
+		t.Errorf("a command in it: %q", got)
+	}
+	if err := r.Service.StopContainer(context.Background(), id, 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.status(id); s.ExitCode != 9 || !strings.HasSuffix(r.said(of, runs), "asked\n") {
+		t.Errorf("stopped: %d, %q, want 9, asked", s.ExitCode, r.said(of, runs))
+	}
+}
+
+// A container whose shim is killed is killed, and that is told; with an agent and without.
+func TestKilledShims(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("shims", nil)
+	events, ctx := make(chan runtime.ContainerEvent, 100), t.Context()
+	go func() { _ = r.Service.Events(ctx, func(e runtime.ContainerEvent) { events <- e }) }()
+	for _, absent := range []bool{false, true} {
+		c := shell("c", "exec sleep 1000")
+		if absent {
+			c.Metadata.Attempt = 1
+		}
+		id := r.run(box, of, c)
+		ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if absent {
+			if err := r.Runtime.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := unix.Kill(ids.Shim, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		r.await("the container is killed", func() bool { return shim.StartOf(ids.Container) != ids.Start || ended(ids.Container) })
+		if absent {
+			r.Restart(t)
+		}
+		if s := r.Exited(t, id); s.ExitCode != 137 || s.Reason != "ContainerStatusUnknown" {
+			t.Errorf("agent away %v: it ended as %d %s, want 137 ContainerStatusUnknown", absent, s.ExitCode, s.Reason)
+		}
+	}
+}
+
+// ended says that a process is defunct.
+func ended(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", itoa(pid), "stat"))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
+// A sandbox whose process is killed is not ready, and what ran in it can be removed.
+func TestKilledSandbox(t *testing.T) {
+	r := newRig(t, true)
+	box, of := r.box("killed", nil)
+	r.run(box, of, shell("c", "exec sleep 1000"))
+	host := r.host()
+	if err := host.Kill(of.Linux.CgroupParent); err != nil {
+		t.Fatal(err)
+	}
+	r.await("it is down", func() bool {
+		s, err := r.Service.PodSandboxStatus(context.Background(), box)
+		return err == nil && s.State == cri.PodSandboxState_SANDBOX_NOTREADY
+	})
+	if _, err := r.Service.CreateContainer(context.Background(), box, config("late"), of); err == nil {
+		t.Error("a container was made in a sandbox that is down")
+	}
+	if err := r.Service.RemovePodSandbox(context.Background(), box); err != nil {
+		t.Fatal(err)
+	}
+	if left := r.left(); len(left) != 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// What an agent had half made when it was killed is removed by the next.
+func TestHalfMadeIsRemoved(t *testing.T) {
+	r := newRig(t, true)
+	box, of := r.box("half", nil)
+	whole := r.create(box, of, config("whole"))
+	half := r.create(box, of, config("half"))
+	early := r.create(box, of, config("early"))
+	if err := r.Runtime.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{filepath.Join("containers", half, shim.ConfigFile), filepath.Join("containers", early, "container.json")} {
+		if err := os.Remove(filepath.Join(r.Options.Dir, file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(r.Options.Dir, "sandboxes", "nothing"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nobody", filepath.Join(r.Options.Dir, "network", "10.0.0.1")); err != nil {
+		t.Fatal(err)
+	}
+	r.Restart(t)
+	list, err := r.Service.ListContainers(context.Background(), nil)
+	if err != nil || len(list) != 1 || list[0].Id != whole {
+		t.Errorf("containers %v, %v, want %s alone", list, err, whole)
+	}
+	for dir, want := range map[string]int{"containers": 1, "sandboxes": 1, "network": 1} {
+		if entries, err := os.ReadDir(filepath.Join(r.Options.Dir, dir)); err != nil || len(entries) != want {
+			t.Errorf("%s has %v, %v, want %d", dir, entries, err, want)
+		}
+	}
+	if users, err := r.Options.Images.Users(); err != nil || len(users) != 1 {
+		t.Errorf("images are used by %v, %v, want %s alone", users, err, whole)
+	}
+}
+
+// Two runtimes do not share a directory.
+func TestOneRuntimeADirectory(t *testing.T) {
+	r := newRig(t, false)
+	if _, err := r.again(); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("a second one: %v, want it refused", err)
+	}
+}
