@@ -19,9 +19,11 @@ func Begin() {
 }
 
 // Shed takes the pages of the program's file out of this process, to be called when it has settled. They stay in the page
-// cache, and what is used comes back, now by small pieces: the kernel maps such files by 2 MiB, which is
-// most of a program at once. Where the kernel knows none of this, nothing happens.
+// cache, and what is used comes back, now by small pieces: some kernels map all around a page that they have in
+// the cache, 2 MiB at once, which soon is most of a program. They do so within one mapping with one
+// advice alone; so every other piece gets another one.
 func Shed() {
+	// No mappings of 2 MiB by one entry either.
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, prSetTHPDisable, 1, 0, 0, 0, 0)
 	data, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
@@ -35,9 +37,20 @@ func Shed() {
 			from, to = readOnlyFile(fields)
 		case len(fields) == 3 && string(fields[0]) == "Anonymous:" && string(fields[1]) == "0" && from < to:
 			// Pages of its own, such as addresses that the loader filled in, would be lost.
-			_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED)
+			advise(from, to, syscall.MADV_DONTNEED)
+			for at := (from | (piece - 1)) + 1; at < to; at += 2 * piece {
+				advise(at, min(at+piece, to), syscall.MADV_RANDOM)
+			}
 		}
 	}
+}
+
+// piece of a file that is mapped at once, at most.
+const piece = 64 << 10
+
+// advise tells the kernel of memory; that it knows no such advice is no matter.
+func advise(from, to, advice uintptr) {
+	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, advice)
 }
 
 // prSetTHPDisable is PR_SET_THP_DISABLE of prctl(2).

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/real"
+)
+
+// imageFlags say which images.
+type imageFlags struct {
+	root, dir string
+	output    string
+}
+
+// imageCommand looks after the images of the embedded runtime.
+func imageCommand() *cobra.Command {
+	var f imageFlags
+	cmd := &cobra.Command{
+		Use:   "image",
+		Short: "Bring, list and remove the images of the embedded runtime",
+		Long: `Works on the images of a node of the embedded runtime: on this machine and as root, whether
+its agent runs or not. A node that uses containerd has its images there (ctr -n k8s.io images).
+Images are unpacked where they cannot do harm: one that tries to is refused, or has no device files.
+How large one may be: 32 GiB and 500,000 files.`,
+	}
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&f.root, "root-dir", real.DefaultRoot, "directory of the node's agent, which has its images in images")
+	flags.StringVar(&f.dir, "store", "", "directory of the images, if they are elsewhere")
+	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	cmd.AddCommand(f.pullCommand(), f.loadCommand(), f.listCommand(), f.removeCommand())
+	return cmd
+}
+
+func (f *imageFlags) pullCommand() *cobra.Command {
+	var user string
+	var password bool
+	cmd := &cobra.Command{
+		Use: "pull NAME...", Short: "Bring images from their registries", Args: cobra.MinimumNArgs(1),
+		Long: `Brings images from their registries, that for this machine where there are several. A registry is asked
+over plain HTTP only if it is on this machine.`,
+		Example: `  berth image pull busybox:1
+  berth image pull --username ann --password-stdin registry.example.org/team/app:v2 < password`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			auth, err := registryAuth(cmd.InOrStdin(), user, password)
+			if err != nil {
+				return err
+			}
+			s, err := f.open(true)
+			if err != nil {
+				return err
+			}
+			var all []store.Image
+			for _, name := range names {
+				p := pulling(cmd.ErrOrStderr())
+				image, err := s.Pull(cmd.Context(), name, auth, p.progress)
+				p.done()
+				if err != nil {
+					return err
+				}
+				all = append(all, image)
+			}
+			return f.tell(cmd.OutOrStdout(), all)
+		},
+	}
+	cmd.Flags().StringVar(&user, "username", "", "user that the registry knows")
+	cmd.Flags().BoolVar(&password, "password-stdin", false, "read the password from standard input")
+	return cmd
+}
+
+// registryAuth is what the registry is told, nil without any.
+func registryAuth(in io.Reader, user string, password bool) (*store.Auth, error) {
+	if !password && user == "" {
+		return nil, nil
+	}
+	if !password || user == "" {
+		return nil, errors.New("--username and --password-stdin: want both, or none of them")
+	}
+	data, err := io.ReadAll(io.LimitReader(in, 64<<10))
+	if err != nil {
+		return nil, err
+	}
+	return &store.Auth{Username: user, Password: strings.TrimRight(string(data), "\r\n")}, nil
+}
+
+func (f *imageFlags) loadCommand() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use: "load FILE", Short: "Bring the images of a tar file", Args: cobra.ExactArgs(1),
+		Long: `Brings the images of a tar file of "docker save" or with an OCI layout, packed or not; - is standard input.`,
+		Example: `  docker save app:v2 | berth image load -
+  berth image load app.tar --name app:v2`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := cmd.InOrStdin()
+			if args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer file.Close()
+				in = file
+			}
+			s, err := f.open(true)
+			if err != nil {
+				return err
+			}
+			p := pulling(cmd.ErrOrStderr())
+			images, err := s.Load(cmd.Context(), in, name, p.progress)
+			p.done()
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return f.tell(cmd.OutOrStdout(), images)
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "name for an image that has none in the file")
+	return cmd
+}
+
+func (f *imageFlags) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List images", Args: cobra.NoArgs,
+		Long: `Lists images with what they hold on the disk; a layer that several have is counted for each, and once in the sum.
+A built-in image is made from berth itself, and made again when an agent starts.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := f.open(false)
+			if err != nil {
+				return err
+			}
+			images, err := s.List()
+			if err != nil {
+				return err
+			}
+			if err := f.tell(cmd.OutOrStdout(), images); err != nil || f.output == "json" {
+				return err
+			}
+			u, err := s.Usage()
+			if err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "%d image(s) hold %s in %d files\n", len(images), inUnits(u.Bytes), u.Inodes)
+			}
+			return err
+		},
+	}
+}
+
+func (f *imageFlags) removeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: cobra.MinimumNArgs(1),
+		Long: `Removes names, and images with their last ones; an id or a name with a digest removes the image with all its names.
+What a container uses of an image stays until that is removed.`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			s, err := f.open(false)
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				if err := s.Remove(name); err != nil {
+					return err
+				}
+				if f.output != "json" {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s removed\n", name)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// open opens the store, which is made if it is not there and may be.
+func (f *imageFlags) open(mayMake bool) (*store.Store, error) {
+	if err := textOrJSON(f.output); err != nil {
+		return nil, err
+	}
+	if os.Geteuid() != 0 {
+		return nil, errors.New("images of a node are root's: run this as root")
+	}
+	dir := f.dir
+	if dir == "" {
+		dir = filepath.Join(f.root, "images")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "oci-layout")); err != nil && !mayMake {
+		return nil, fmt.Errorf("%s: there are no images: --root-dir is to name the directory of an agent whose runtime is the embedded one", dir)
+	}
+	return store.Open(dir, store.Options{})
+}
