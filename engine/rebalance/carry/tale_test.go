@@ -264,3 +264,15 @@ func TestPatienceEnds(t *testing.T) {
 	s.step(301, "")
 	s.ends(`web-1 over not ready "its replacement x/web-2 was not Ready in 5m0s"`)
 }
+
+func TestBudgetsAreAskedOnceMoreBeforeThePodGoes(t *testing.T) {
+	s := newTale(t, Options{}, move("web-1", 1000))
+	s.step(0, "reserve b for web-1")
+	s.done()
+	b := &model.Budget{Namespace: "x", Name: "late", Selector: &model.Selector{}, MinAvailable: model.Amount{Set: true, Value: 9}, DesiredHealthy: 9}
+	s.v.State.UpsertBudget(b)
+	s.step(0, "")
+	s.ends(`web-1 evicting  "The disruption budget late needs 9 healthy pods and has 0 currently"`)
+	s.v.State.RemoveBudget("x", "late")
+	s.step(1, "evict web-1")
+}

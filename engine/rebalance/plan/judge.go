@@ -11,6 +11,10 @@ import (
 	"github.com/berthproject/berth/engine/rebalance"
 )
 
+// mostTops is how many candidates one plan looks at as a scheduler without Holds would, which takes the plain path twice:
+// some milliseconds each on thousands of nodes.
+const mostTops = 500
+
 // Cause is the cause of the Holds that descheduling makes.
 const Cause = "Rebalance"
 
@@ -69,6 +73,9 @@ func (p *Planner) place(m *Move, c *rebalance.Candidate) (Why, string) {
 	m.To = s.Choice
 	where := []string{m.To}
 	if p.o.Mode == Unheld {
+		if p.tops++; p.tops > mostTops {
+			return Enough, fmt.Sprintf("where no place can be held, moves are made one after another, and no more than %d are looked at for one plan", mostTops)
+		}
 		if m.Top, _ = Top(p.fork, p.o.Profiles[m.Pod.Spec.SchedulerName], p.o.Seed, m.Pod); slices.Contains(m.Top, m.From) {
 			return StraightBack, fmt.Sprintf("the scheduler might put its replacement back on %s, which is as good as %s, and the place cannot be held", m.From, m.To)
 		}

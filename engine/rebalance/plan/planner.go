@@ -36,6 +36,7 @@ type Planner struct {
 	plan    Plan
 	counts  [numWhys]int
 	moved   map[string]bool // uids of pods that are planned to go
+	tops    int             // how often Top was asked
 	summary decision.Summary
 }
 
