@@ -4,7 +4,7 @@ SHELL = bash
 GO ?= go
 SHELLS = ./actuate/... ./agent/... ./control/... ./feed/... ./load/...
 
-.PHONY: help build test vet race check bench soak test-v2 bench-pressure fuzz-parity bench-parity e2e-kube fmt
+.PHONY: help build test vet race check bench soak test-v2 bench-pressure fuzz-parity bench-parity bench-descheduler e2e-kube fmt
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,8 +45,12 @@ fuzz-parity: ## N random cases from SEED: Berth's answers beside the real kube-s
 	CGO_ENABLED=0 $(GO) test ./conformance -count 1 -v -run 'TestScheduling(Messages)?$$' -args -vectors $$dir && rm -r $$dir
 
 ARGS ?=
-bench-parity: ## Berth beside the real kube-scheduler, in process and end to end; takes half an hour (ARGS=-quick: a smoke test, ARGS=-help: choices)
+bench-parity: ## Berth beside the real kube-scheduler and the real descheduler, in process and end to end; takes an hour (ARGS=-quick: a smoke test, ARGS=-help: choices)
 	cd parity && CGO_ENABLED=0 $(GO) run ./run $(ARGS)
+	$(MAKE) bench-descheduler ARGS=$(filter -quick,$(ARGS))
+
+bench-descheduler: ## the last stage of bench-parity alone (ARGS=-quick: a smoke test, ARGS=-help: choices)
+	cd parity/descheduler && CGO_ENABLED=0 $(GO) run . $(ARGS)
 
 e2e-kube: ## berth scheduler and berth controller on the real kube-apiserver and etcd: 1,000 pods, budgets, taints, lost nodes (the first build takes minutes)
 	cd parity && CGO_ENABLED=0 $(GO) run ./cluster $(ARGS)

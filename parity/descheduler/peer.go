@@ -49,9 +49,6 @@ func newPeer(ctx context.Context, w *Work) (*peer, error) {
 	for _, n := range w.Nodes {
 		objects = append(objects, n)
 	}
-	for i := range w.Placed {
-		objects = append(objects, w.pod(i))
-	}
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	pods := factory.Core().V1().Pods().Informer()
@@ -96,6 +93,11 @@ func newPeer(ctx context.Context, w *Work) (*peer, error) {
 	}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
+	for i := range w.Placed { // not through the client, which would hold all of them once more, for the collector to scan
+		if err := pods.GetIndexer().Add(w.pod(i)); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 

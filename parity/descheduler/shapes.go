@@ -22,9 +22,9 @@ type shape struct {
 
 func shapes() []shape {
 	return []shape{
-		{"duplicates, nodeFit", 5000, duplicates, 50},
+		{"duplicates, nodeFit", 1000, duplicates, 50},
 		{"spread", 1000, spread, 50},
-		{"low utilization, nodeFit", 5000, low, 1},
+		{"low utilization, nodeFit", 1000, low, 1},
 		{"high utilization", 5000, high, 0},
 		{"all strategies", 5000, everything, 0},
 	}
