@@ -82,6 +82,14 @@ func (d *descheduler) mode() plan.Mode {
 	return plan.Held
 }
 
+// seed is what ties go by; of another scheduler that is not known.
+func (d *descheduler) seed() uint64 {
+	if d.o.Unheld {
+		return 0
+	}
+	return d.w.o.Ties
+}
+
 func (d *descheduler) profiles() map[string]*placement.Profile {
 	out := map[string]*placement.Profile{}
 	for _, p := range d.w.o.Profiles {
@@ -153,7 +161,7 @@ func earlier(a, b time.Time) time.Time {
 // plan makes a plan for the machine.
 func (d *descheduler) plan(now time.Time) {
 	c := d.look()
-	p := plan.New(c.snapshot, c.view.State, plan.Options{Now: now, Mode: d.mode(), Profiles: d.profiles(), Seed: d.w.o.Ties, Memory: d.memory})
+	p := plan.New(c.snapshot, c.view.State, plan.Options{Now: now, Mode: d.mode(), Profiles: d.profiles(), Seed: d.seed(), Memory: d.memory})
 	rebalance.RunPolicy(c.snapshot, &d.o.Policy, p)
 	made := p.Plan()
 	d.machine.Take(now, made)

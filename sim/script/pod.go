@@ -3,6 +3,8 @@ package script
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +19,7 @@ import (
 
 // podWords are what a pod's line may say.
 var podWords = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "class=", "never", "labels=", "ns=", "node=",
-	"selector=", "tolerate=", "spread=", "affinity=", "anti=", "prefer-affinity=", "prefer-anti=", "gates=", "claims=", "ports=", "scheduler=",
+	"selector=", "tolerate=", "spread=", "affinity=", "anti=", "prefer=", "prefer-affinity=", "prefer-anti=", "gates=", "claims=", "ports=", "scheduler=",
 	"owner=", "replace", "grace=", "starts=", "prestop=", "runs=", "exit=", "stops=", "restart=",
 	"usage=", "storagelimit=", "emptydir=", "containers="}
 
@@ -175,9 +177,24 @@ func (o *options) neighbours(s *corev1.PodSpec) {
 	if o.has("prefer-anti") {
 		a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = weighted("prefer-anti")
 	}
-	if a.PodAffinity != nil || a.PodAntiAffinity != nil {
+	a.NodeAffinity = o.preferred()
+	if a.NodeAffinity != nil || a.PodAffinity != nil || a.PodAntiAffinity != nil {
 		s.Affinity = &a
 	}
+}
+
+// preferred is a preference for nodes with a label; nil: none.
+func (o *options) preferred() *corev1.NodeAffinity {
+	if !o.has("prefer") {
+		return nil
+	}
+	var terms []corev1.PreferredSchedulingTerm
+	m := o.labels("prefer")
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		terms = append(terms, corev1.PreferredSchedulingTerm{Weight: 50, Preference: corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: k, Operator: corev1.NodeSelectorOpIn, Values: []string{m[k]}}}}})
+	}
+	return &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms}
 }
 
 func topology(key string) string {
