@@ -111,14 +111,14 @@ func TestThresholdTooHigh(t *testing.T) {
 	}
 }
 
-// Who goes first: it is the priority, none before any, then whether the pod prefers to stay, then the class of service.
+// Who goes first: it is the priority, none before any, then the class of service, then whether the pod prefers to stay.
 func TestVictims(t *testing.T) {
 	guaranteed := func(p *Pod) { p.Facts.Guaranteed = true }
 	cheap := func(p *Pod) { s := *p.Spec; s.BestEffort = true; p.Spec = &s }
 	stays := func(p *Pod) { p.Facts.PreferNoEviction = true }
-	want := []*Pod{testPod("none", "", cheap), testPod("none burstable", ""), testPod("none guaranteed", "", guaranteed),
-		testPod("none stays", "", cheap, stays),
-		testPod("negative", "", priority(-5)), testPod("low", "", priority(1), cheap), testPod("low burstable", "", priority(1)), testPod("low stays", "", priority(1), cheap, stays),
+	want := []*Pod{testPod("none", "", cheap), testPod("none stays", "", cheap, stays), testPod("none burstable", ""), testPod("none guaranteed", "", guaranteed),
+		testPod("negative", "", priority(-5)), testPod("low", "", priority(1), cheap), testPod("low stays", "", priority(1), cheap, stays), testPod("low burstable", "", priority(1)),
+
 		testPod("high", "", priority(2), cheap)}
 	for i := range want {
 		for j := range want {

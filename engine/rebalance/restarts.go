@@ -1,6 +1,7 @@
 package rebalance
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -18,9 +19,10 @@ type RemovePodsHavingTooManyRestarts struct {
 // Name is the plugin's in policies.
 func (*RemovePodsHavingTooManyRestarts) Name() string { return "RemovePodsHavingTooManyRestarts" }
 
-// Run implements Strategy.
+// Run implements Strategy. On each node those go first that have been restarted most often.
 func (s *RemovePodsHavingTooManyRestarts) Run(r *Round) {
-	r.sweep(func(p *Pod, _ *Node) bool {
+	most := func(a, b *Pod) int { return cmp.Compare(s.restarts(b), s.restarts(a)) }
+	r.sweepBy(most, func(p *Pod, _ *Node) bool {
 		return s.Scope.Has(p) && s.restarts(p) >= s.Threshold && s.inState(p)
 	}, func(p *Pod, n *Node) *Candidate {
 		return because(p, n, "its containers were restarted %d times; %d are too many", s.restarts(p), s.Threshold)

@@ -1,16 +1,27 @@
 package rebalance
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // sweep proposes the pods of each node that a strategy wants to leave. Which those are is judged for a whole
 // node before any of its pods goes, as the Kubernetes descheduler does.
 func (r *Round) sweep(wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
+	r.sweepBy(nil, wanted, candidate)
+}
+
+// sweepBy is sweep with the pods of each node in an order; nil: by name.
+func (r *Round) sweepBy(order func(a, b *Pod) int, wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
 	for _, n := range r.nodes {
 		var list []*Pod
 		for _, p := range r.AllPodsOn(n) {
 			if wanted(p, n) && r.Evictable(p) && r.Fits(p) {
 				list = append(list, p)
 			}
+		}
+		if order != nil {
+			slices.SortStableFunc(list, order)
 		}
 		if r.evictAll(list, n, candidate) == TotalLimit {
 			return

@@ -23,8 +23,8 @@ func (p *Pod) OwnedBy(kinds []string) bool {
 	return slices.ContainsFunc(p.Facts.Owners, func(o model.Owner) bool { return slices.Contains(kinds, o.Kind) })
 }
 
-// SortVictims puts pods in the order in which they had better go: by priority, none before any; those that
-// prefer to stay last; best effort before burstable before guaranteed. Equals keep their order.
+// SortVictims puts pods in the order in which they had better go: by priority, none before any; best effort
+// before burstable before guaranteed; those that prefer to stay last. Equals keep their order.
 func SortVictims(pods []*Pod) {
 	slices.SortStableFunc(pods, CompareVictims)
 }
@@ -34,8 +34,8 @@ func CompareVictims(a, b *Pod) int {
 	return cmp.Or(
 		compareBool(a.Facts.HasPriority, b.Facts.HasPriority),
 		cmp.Compare(a.Spec.Priority, b.Spec.Priority),
-		compareBool(a.Facts.PreferNoEviction, b.Facts.PreferNoEviction),
-		cmp.Compare(qos(a), qos(b)))
+		cmp.Compare(qos(a), qos(b)),
+		compareBool(a.Facts.PreferNoEviction, b.Facts.PreferNoEviction))
 }
 
 func compareBool(a, b bool) int {
