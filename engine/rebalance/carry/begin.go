@@ -11,11 +11,13 @@ import (
 )
 
 // How long a move that something stands in the way of is not looked at again: its budget or its workload, and its
-// place, which costs more to look at. An eviction that was refused is asked for again after askAgain.
+// place, which costs more to look at, and twice as long each time. An eviction that was refused is asked for again
+// after askAgain.
 const (
-	lookAgain  = time.Second
-	placeAgain = 5 * time.Second
-	askAgain   = time.Second
+	lookAgain   = time.Second
+	placeAgain  = 5 * time.Second
+	placeSeldom = 80 * time.Second
+	askAgain    = time.Second
 )
 
 // begin begins a move if nothing stands in its way, or gives it up.
@@ -40,6 +42,9 @@ func (t *turn) begin(x *Move) {
 	case t.stopped[x.Pod.Owner.UID] != "":
 		x.giveUp(t.now, t.stopped[x.Pod.Owner.UID])
 		return
+	case t.m.o.Patience.Plan > 0 && t.now.Sub(t.m.taken) >= t.m.o.Patience.Plan:
+		x.giveUp(t.now, fmt.Sprintf("it was planned more than %s ago, when the cluster was another: %s", t.m.o.Patience.Plan, cmp.Or(x.Why, "its turn has not come")))
+		return
 	}
 	if why := cmp.Or(t.full(), t.paced(x), t.held(x)); why != "" {
 		t.wait(x, why, lookAgain)
@@ -50,7 +55,7 @@ func (t *turn) begin(x *Move) {
 		return
 	}
 	if t.tried >= t.m.o.Parallel {
-		t.wait(x, "others are looked at first", lookAgain/10)
+		t.wait(x, "others are looked at first", lookAgain)
 		return
 	}
 	t.tried++
@@ -59,7 +64,8 @@ func (t *turn) begin(x *Move) {
 			x.giveUp(t.now, why)
 			return
 		}
-		t.wait(x, why, placeAgain)
+		t.wait(x, why, min(placeAgain<<min(x.misfits, 8), placeSeldom))
+		x.misfits++
 		return
 	}
 	t.start(x)
@@ -166,8 +172,8 @@ func (t *turn) reserve(x *Move) *model.Hold {
 	return h
 }
 
-// lasts is how long a Hold is good for: as long as a pod takes to leave, its owner to replace it, and the replacement
-// to get a node.
+// lasts is how long a Hold is good for: as long as most pods take to leave, their owners to replace them, and
+// replacements to get a node.
 func (m *Machine) lasts() time.Duration {
 	p := &m.o.Patience
 	return p.Refused + p.Gone + p.Replacement + p.Place

@@ -36,6 +36,7 @@ func (t *turn) leaving(x *Move) {
 			x.landed = x.where(r.NodeName)
 		}
 	}
+	t.keep(x)
 	switch x.Stage {
 	case Leaving:
 		t.unreplaced(x, victim)
@@ -44,6 +45,22 @@ func (t *turn) leaving(x *Move) {
 	case Placed:
 		t.placed(x)
 	}
+}
+
+// keep makes the Hold of a pod that takes long to leave last longer.
+func (t *turn) keep(x *Move) {
+	ahead := t.m.o.Patience.Place / 2
+	if x.hold == nil || x.Stage > Replaced || !t.due(x.hold.Until.Add(-ahead)) {
+		return
+	}
+	h := *x.hold
+	h.Until = t.now.Add(t.m.lasts())
+	x.hold = &h
+	t.act(func(id uint64) Action { return Reserve{id, x, &h} }, func(now time.Time, a Answer) {
+		if !a.Done && x.hold == &h {
+			h.Until = now.Add(ahead + askAgain)
+		}
+	})
 }
 
 // replacement is the pod that came for another: one of the owner that was not there when that was evicted, under the

@@ -34,12 +34,13 @@ type Patience struct {
 	Place       time.Duration // until a replacement has a node; a Hold lasts so long after the grace
 	Ready       time.Duration // until a replacement that has a node is Ready
 	Budget      time.Duration // in all, for a budget to allow a move; after that it is given up, for the next plan
+	Plan        time.Duration // until a move of a plan begins; after that it is given up, too; 0: as long as it takes
 }
 
 // DefaultPatience suits clusters whose pods are Ready within five minutes.
 func DefaultPatience() Patience {
 	return Patience{Seen: 30 * time.Second, Refused: 5 * time.Second, Gone: time.Minute, Replacement: 30 * time.Second,
-		Place: time.Minute, Ready: 5 * time.Minute, Budget: 10 * time.Minute}
+		Place: time.Minute, Ready: 5 * time.Minute, Budget: 10 * time.Minute, Plan: 30 * time.Minute}
 }
 
 // Action is what is to be done: Reserve, Evict, Avoid or Release. Each gets an Answer under its ID.
@@ -48,7 +49,7 @@ type Action interface {
 }
 
 // Reserve makes a Hold of type Reserve, in which all is filled in but Created and ResourceVersion. Name is
-// cluster.HoldName; if there is one of that name, it is to be replaced.
+// cluster.HoldName; if there is one of that name, its specification is to be this one: so is a Hold made to last longer.
 type Reserve struct {
 	ID   uint64
 	Move *Move
@@ -97,8 +98,9 @@ type Answer struct {
 // Machine carries out plans. Make it with New. It is a plain value of its owner: one caller at a time.
 type Machine struct {
 	o     Options
-	moves []*Move // of the plan, in its order, behind those of earlier plans that are under way
-	next  uint64  // the last ID
+	moves []*Move   // of the plan, in its order, behind those of earlier plans that are under way
+	taken time.Time // when the plan was
+	next  uint64    // the last ID
 	asked map[uint64]func(now time.Time, a Answer)
 	// released are the Holds whose deletion was asked for, by key, and until when that is not asked for again.
 	released map[string]time.Time

@@ -63,6 +63,7 @@ type Move struct {
 	Evicted time.Time
 
 	notBefore time.Time       // it is not looked at again before
+	misfits   uint            // how often its place did not do
 	denied    time.Time       // since when a budget does not allow it
 	hold      *model.Hold     // of its place; nil: none is to be there
 	reserved  bool            // that was made

@@ -13,7 +13,7 @@ func (m *Machine) Take(now time.Time, p *plan.Plan) {
 	for _, x := range p.Moves {
 		kept = append(kept, &Move{Move: x, Since: now})
 	}
-	m.moves = kept
+	m.moves, m.taken = kept, now
 	m.o.Memory.Sweep(now)
 }
 

@@ -276,3 +276,31 @@ func TestBudgetsAreAskedOnceMoreBeforeThePodGoes(t *testing.T) {
 	s.v.State.RemoveBudget("x", "late")
 	s.step(1, "evict web-1")
 }
+
+func TestTheHoldOfAPodThatTakesLongLasts(t *testing.T) {
+	s := newTale(t, Options{}, move("web-1", 1000))
+	s.v.Pod("web-1").Grace = 600
+	s.step(0, "reserve b for web-1")
+	s.done()
+	s.step(0, "evict web-1")
+	s.done()
+	if wake := s.step(1, ""); !wake.Equal(time.Unix(1e6+125, 0)) {
+		t.Errorf("it looks again at %v", wake)
+	}
+	s.step(124, "reserve b for web-1")
+	s.refused("no answer")
+	s.step(0, "")
+	s.step(1, "reserve b for web-1")
+	s.done()
+	s.step(100, "")
+	s.is(s.pod("web-2", "b", 1000))
+	s.step(1, "release b: its move is over")
+}
+
+func TestAnOldPlanIsNotBegun(t *testing.T) {
+	s := newTale(t, Options{}, move("web-1", 1000))
+	s.is(s.pod("web-0", "", 1000)) // its workload is not at rest
+	s.step(0, "")
+	s.step(1801, "")
+	s.ends(`web-1 over given up "it was planned more than 30m0s ago, when the cluster was another: a pod of the same workload, x/web-0, waits for a node"`)
+}
