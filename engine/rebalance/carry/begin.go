@@ -123,14 +123,15 @@ func (t *turn) full() string {
 	return ""
 }
 
-// held says whether there is a Hold already where one is to be made: of an earlier move, or a former process.
+// held says whether there is a Hold already where one is to be made: of an earlier move, or a former process. It has
+// to be deleted first, as what counts as the replacement is who is younger than the Hold.
 func (t *turn) held(x *Move) string {
 	if t.m.o.Mode == plan.Unheld {
 		return ""
 	}
 	name := cluster.HoldName(x.Pod.Owner.UID, x.To, model.Reserve)
-	if h, there := t.v.State.Hold(x.Pod.Namespace, name); there && h.Until.After(t.now) {
-		return "Hold " + name + " of an earlier move has not ended"
+	if _, there := t.v.State.Hold(x.Pod.Namespace, name); there {
+		return "Hold " + name + " of an earlier move is still there"
 	}
 	return ""
 }
