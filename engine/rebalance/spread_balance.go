@@ -50,9 +50,9 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *Round, g *sprea
 	average := float64(sum) / float64(len(sorted))
 	roomy := g.roomy(sorted, average)
 	left := make([]int, len(sorted)) // pods in each domain by now, those that are to come included
-	stay := make([]int, len(sorted)) // how many of its own pods, in order, were not looked at by now
+	queues := make([]leaving, len(sorted))
 	for i, d := range sorted {
-		left[i], stay[i] = len(d.pods), len(d.pods)
+		left[i], queues[i].pods = len(d.pods), d.pods
 	}
 	for i, j := 0, len(sorted)-1; i < j; {
 		if float64(left[j]) <= average {
@@ -65,16 +65,40 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *Round, g *sprea
 			continue
 		}
 		// A domain may give away what it was to get, but that is nobody in particular.
-		for real := min(left[j], len(sorted[j].pods)) - (left[j] - n); real > 0 && stay[j] > 0; {
-			stay[j]--
-			if p := sorted[j].pods[stay[j]]; !s.BalanceNodeFit || r.FitsOther(p, roomy) {
-				chosen.add(g.candidate(r, p, sorted[j], nil))
-				real--
+		for real := min(left[j], len(sorted[j].pods)) - (left[j] - n); real > 0; real-- {
+			p := queues[j].next(func(p *Pod) bool { return r.FitsOther(p, roomy) }, !s.BalanceNodeFit)
+			if p == nil {
+				break
 			}
+			chosen.add(g.candidate(r, p, sorted[j], nil))
 		}
 		left[j] -= n
 		left[i] += n
 	}
+}
+
+// leaving gives the pods of a domain in the order in which they go.
+type leaving struct {
+	pods  []*Pod // not looked at by now; the last is next
+	unfit []*Pod // looked at, and they fit nowhere
+}
+
+// next is the next pod that fits, and if there is none and all may go, one that does not; nil: none is left.
+func (l *leaving) next(fits func(*Pod) bool, all bool) *Pod {
+	for len(l.pods) > 0 {
+		p := l.pods[len(l.pods)-1]
+		l.pods = l.pods[:len(l.pods)-1]
+		if fits(p) {
+			return p
+		}
+		l.unfit = append(l.unfit, p)
+	}
+	if !all || len(l.unfit) == 0 {
+		return nil
+	}
+	p := l.unfit[0]
+	l.unfit = l.unfit[1:]
+	return p
 }
 
 // movable is how many pods may go from a domain with many to one with few.
