@@ -164,6 +164,7 @@ func TestBadArchives(t *testing.T) {
 		want string
 	}{
 		"another layer":           {replaced("layer", other), "wrong digest: packed it should be"},
+		"a longer layer":          {replaced("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "more than the announced"},
 		"another configuration":   {replaced("config", []byte("{}")), "wrong digest: want sha256:"},
 		"another manifest":        {replaced("manifest", []byte("{}")), "wrong digest: want sha256:"},
 		"another unpacked layer":  {bytes.ReplaceAll(saved(t, layer), []byte(sum(layer).Hex), []byte(sum(other).Hex)), "wrong digest: unpacked it should be"},

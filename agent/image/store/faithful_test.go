@@ -1,0 +1,52 @@
+package store_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// moment is when the files of TestFaithful were changed.
+var moment = time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
+
+func archiveOf(t *testing.T, layers ...[]byte) io.Reader {
+	return bytes.NewReader(saved(t, layers...))
+}
+
+// check compares what was unpacked with what TestFaithful packed.
+func check(t *testing.T, layer string) {
+	t.Helper()
+	for name, want := range map[string]struct {
+		mode     os.FileMode
+		uid, gid uint32
+	}{"d": {os.ModeDir | os.ModeSticky | 0o750, 7, 8}, "d/f": {os.ModeSetgid | 0o641, 9, 10}} {
+		info, err := os.Lstat(filepath.Join(layer, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := info.Sys().(*syscall.Stat_t)
+		if info.Mode() != want.mode || owner.Uid != want.uid || owner.Gid != want.gid || !info.ModTime().Equal(moment) {
+			t.Errorf("%s: %v, %d:%d, %v; want %v, %d:%d, %v", name, info.Mode(), owner.Uid, owner.Gid, info.ModTime(), want.mode, want.uid, want.gid, moment)
+		}
+	}
+	one, err := os.Lstat(filepath.Join(layer, "d/f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, err := os.Lstat(filepath.Join(layer, "d/h")); err != nil || !os.SameFile(one, two) {
+		t.Errorf("d/h is not d/f, %v", err)
+	}
+	if to, err := os.Readlink(filepath.Join(layer, "d/s")); err != nil || to != "/etc/passwd" {
+		t.Errorf("d/s leads to %q, %v", to, err)
+	}
+	note := make([]byte, 10)
+	if n, err := unix.Getxattr(filepath.Join(layer, "d/x"), "user.note", note); err != nil || string(note[:n]) != "yes" {
+		t.Errorf("the note of d/x is %q, %v", note[:max(n, 0)], err)
+	}
+}

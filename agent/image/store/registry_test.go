@@ -1,0 +1,232 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/image/store"
+)
+
+// liar is a registry that sends what it is told to, by path.
+func liar(t *testing.T, sends map[string][]byte) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(r.URL.Path, "/v2/")
+		data, ok := sends[path]
+		switch {
+		case path == "":
+			return
+		case !ok:
+			w.WriteHeader(http.StatusNotFound)
+			return
+		case strings.Contains(path, "/manifests/"):
+			w.Header().Set("Content-Type", string(types.OCIManifestSchema1))
+		}
+		_, _ = w.Write(data)
+	}))
+	t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "http://")
+}
+
+// lie is an image of one layer, with what change does to the manifest.
+func lie(t *testing.T, layer []byte, change func(*v1.Manifest)) (manifest, config []byte) {
+	t.Helper()
+	config = configOf(t, layer)
+	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Digest: sum(config), Size: int64(len(config))},
+		Layers: []v1.Descriptor{{MediaType: types.OCIUncompressedLayer, Digest: sum(layer), Size: int64(len(layer))}}}
+	if change != nil {
+		change(&m)
+	}
+	return encode(t, m), config
+}
+
+// A registry that sends something else than it announced is not believed.
+func TestLyingRegistries(t *testing.T) {
+	s := open(t, store.Options{})
+	layer, other := layerOf(t, file("a", "b")), layerOf(t, file("a", "c"))
+	for name, c := range map[string]struct {
+		manifest func(*v1.Manifest)
+		change   func(sends map[string][]byte, manifest, config, layer string)
+		ref      string
+		want     string
+	}{
+		"another layer":   {change: func(s map[string][]byte, _, _, l string) { s[l] = other }, want: "sha256:" + sum(other).Hex},
+		"half of a layer": {change: func(s map[string][]byte, _, _, l string) { s[l] = s[l][:700] }, want: "layer 1 of 1"},
+		"no layer":        {change: func(s map[string][]byte, _, _, l string) { delete(s, l) }, want: "404 Not Found"},
+		"another configuration": {change: func(s map[string][]byte, _, c, _ string) {
+			s[c] = bytes.ReplaceAll(s[c], []byte("linux"), []byte("limux"))
+		}, want: "sha256"},
+		"another manifest":     {ref: "@" + sum([]byte("x")).String(), change: func(s map[string][]byte, m, _, _ string) { s["team/app/manifests/"+sum([]byte("x")).String()] = s[m] }, want: "does not match requested digest"},
+		"more layers than are": {manifest: func(m *v1.Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }, want: "its configuration names 1 layers, its manifest 2"},
+		"a layer of no kind":   {manifest: func(m *v1.Manifest) { m.Layers[0].MediaType = "text/html" }, want: `its media type is "text/html"`},
+		"a layer from elsewhere": {manifest: func(m *v1.Manifest) { m.Layers[0].URLs = []string{"http://169.254.169.254/secret"} },
+			want: "only the image's own registry is asked"},
+		"a huge configuration": {manifest: func(m *v1.Manifest) { m.Config.Size = 1 << 40 }, want: "its configuration has 1099511627776 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manifest, config := lie(t, layer, c.manifest)
+			sends := map[string][]byte{"team/app/manifests/1": manifest}
+			at := func(data []byte) string { return "team/app/blobs/" + sum(data).String() }
+			sends[at(config)], sends[at(layer)] = config, bytes.Clone(layer)
+			if c.change != nil {
+				c.change(sends, "team/app/manifests/1", at(config), at(layer))
+			}
+			ref := c.ref
+			if ref == "" {
+				ref = ":1"
+			}
+			if _, err := s.Pull(t.Context(), liar(t, sends)+"/team/app"+ref, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want an error with %q", err, c.want)
+			}
+			empty(t, s)
+		})
+	}
+}
+
+// In CRI's terms: who may not pull is told so, what is not there is NotFound, and images come and go.
+func TestImagesOfCRI(t *testing.T) {
+	s := store.Images{Store: open(t, store.Options{})}
+	r := serve(t, map[string]v1.Image{"1": build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})})
+	r.RequireLogin("ann", "pw")
+	spec := &cri.ImageSpec{Image: r.Host() + "/team/app:1"}
+	if _, err := s.PullImage(t.Context(), spec, nil, nil); err == nil || !strings.Contains(err.Error(), "UNAUTHORIZED") {
+		t.Errorf("without a password: %v", err)
+	}
+	auth := &cri.AuthConfig{Username: "ann", Password: "pw"}
+	if _, err := s.PullImage(t.Context(), &cri.ImageSpec{Image: r.Host() + "/team/app:2"}, auth, nil); status.Code(err) != codes.NotFound {
+		t.Errorf("a tag that is not there: %v", err)
+	}
+	id, err := s.PullImage(t.Context(), spec, auth, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := s.ImageStatus(t.Context(), spec)
+	if err != nil || have.GetId() != id || have.GetUid().GetValue() != 1000 || have.GetSize() == 0 || len(have.RepoDigests) != 1 {
+		t.Errorf("%+v, %v", have, err)
+	}
+	if list, err := s.ListImages(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("%v, %v", list, err)
+	}
+	for range 2 { // the second time it is gone already
+		if err := s.RemoveImage(t.Context(), spec); err != nil {
+			t.Error(err)
+		}
+	}
+	if have, err := s.ImageStatus(t.Context(), spec); have != nil || err != nil {
+		t.Errorf("after its removal: %v, %v", have, err)
+	}
+	fs, err := s.ImageFsInfo(t.Context())
+	if err != nil || fs.ImageFilesystems[0].UsedBytes.Value != 0 || fs.ImageFilesystems[0].FsId.Mountpoint != s.Store.Dir() {
+		t.Errorf("%v, %v", fs, err)
+	}
+	empty(t, s.Store)
+}
+
+func TestPlainHTTPStaysHere(t *testing.T) {
+	s := open(t, store.Options{})
+	// An address of documentation: nothing answers, and in the clear nothing is asked.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v2/" {
+			return
+		}
+		http.Redirect(w, r, "http://registry.invalid"+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer elsewhere.Close()
+	_, err := s.Pull(ctx, strings.TrimPrefix(elsewhere.URL, "http://")+"/team/app:1", nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "registry.invalid would be asked over plain HTTP") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Many who pull the same at the same time get one copy of it; a name goes to its newest image.
+func TestManyAtOnce(t *testing.T) {
+	one := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}}, []oci.File{{Path: "/c", Mode: 0o644}})
+	two := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})
+	r := serve(t, map[string]v1.Image{"1": one})
+	s := open(t, store.Options{})
+	second, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{Spare: -1}}) // as another process would
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			at := []*store.Store{s, second}[i%2]
+			if _, err := at.Pull(t.Context(), r.Host()+"/team/app:1", nil, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	list, err := s.List()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if layers, _ := os.ReadDir(filepath.Join(s.Dir(), "layers")); len(layers) != 2 {
+		t.Errorf("%d layers, want 2", len(layers))
+	}
+	if _, err := r.Add("team/app", "1", two); err != nil {
+		t.Fatal(err)
+	}
+	newer := pull(t, s, r.Host()+"/team/app:1")
+	older, err := s.Resolve(list[0].ID)
+	if err != nil || len(older.Names) != 0 || len(older.Pulled) != 1 || newer.ID == older.ID {
+		t.Errorf("%+v and %+v, %v", newer, older, err)
+	}
+	for _, image := range []store.Image{older, newer} {
+		if err := s.Remove(image.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty(t, s)
+}
+
+// Who gives up a pull leaves nothing.
+func TestPullIsGivenUp(t *testing.T) {
+	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
+	manifest, config := lie(t, layer, nil)
+	begun := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case strings.Contains(path, "/manifests/"):
+			w.Header().Set("Content-Type", string(types.OCIManifestSchema1))
+			_, _ = w.Write(manifest)
+		case strings.HasSuffix(path, sum(config).String()):
+			_, _ = w.Write(config)
+		case strings.HasSuffix(path, sum(layer).String()):
+			_, _ = io.Copy(w, bytes.NewReader(layer[:50_000]))
+			w.(http.Flusher).Flush()
+			close(begun)
+			<-r.Context().Done()
+		}
+	}))
+	defer server.Close()
+	s := open(t, store.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-begun
+		cancel()
+	}()
+	if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want it cancelled", err)
+	}
+	empty(t, s)
+}
