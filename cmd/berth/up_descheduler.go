@@ -57,11 +57,17 @@ func (d *upDescheduler) start(p *parts, c *rest.Config, settings settings, page 
 		Planned: func(r *descheduler.Report) {
 			log.Info("Descheduler: a round", "moves", len(r.Moves), "stay", r.Counts, "took", r.Took, "idle", r.Idle, "places", r.Places)
 		}}
+	// It competes for the Lease so that others see it. Its name in there is always the same: there is one in a cluster
+	// of berth up, and after a crash it need not wait until its own Lease has run out.
+	e := deschedulerElection()
+	e.Identity = "berth-up"
 	p.run("descheduler", func(ctx context.Context) error {
-		_, err := deschedule(ctx, c, settings, o, false)
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
+		return elected(ctx, e, c, io.Discard, func(ctx context.Context, c *rest.Config) error {
+			_, err := deschedule(ctx, c, settings, o, true)
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		})
 	})
 }

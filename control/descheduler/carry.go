@@ -64,9 +64,10 @@ func answer(err error, final bool) carry.Answer {
 
 // tell says what is new of the moves.
 func (r *Runner) tell() {
+	busy := r.machine.Busy()
 	for _, x := range r.machine.Moves() {
 		s := news(x)
-		if s == "" || r.told[x] == s {
+		if s == "" || r.told[x] == s || x.Stage == carry.Waiting && busy { // mostly for one of those under way
 			continue
 		}
 		r.told[x] = s

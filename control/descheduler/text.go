@@ -25,6 +25,7 @@ func (r *Report) Text(w io.Writer) error {
 	if len(r.Moves) > 0 {
 		b.WriteString("\n")
 		r.table(&b)
+		r.waits(&b)
 	}
 	r.refusals(&b)
 	_, err := io.WriteString(w, b.String())
@@ -108,7 +109,7 @@ func (m *Moved) budgets() string {
 		words = append(words, fmt.Sprintf("%s %d -> %d", e.Name, e.Before, e.After))
 	}
 	if m.Waits != "" {
-		words = append(words, "waits: "+m.Waits)
+		words = append(words, "waits")
 	}
 	return strings.Join(words, ", ")
 }
@@ -122,6 +123,26 @@ func (m *Moved) outcome() string {
 		s += ": " + m.Why
 	}
 	return s
+}
+
+// waits are the moves that wait for a budget.
+func (r *Report) waits(b *strings.Builder) {
+	n := 0
+	for i := range r.Moves {
+		m := &r.Moves[i]
+		if m.Waits == "" || m.Outcome != "" {
+			continue
+		}
+		if n++; n == 1 {
+			b.WriteString("\nWait for a budget\n")
+		}
+		if n <= most {
+			fmt.Fprintf(b, "  %s: %s\n", m.Pod, m.Waits)
+		}
+	}
+	if n > most {
+		fmt.Fprintf(b, "  and %d more\n", n-most)
+	}
 }
 
 // refusals are who stays, by why.

@@ -9,6 +9,7 @@
 // some too big, some that must preempt, some with claims of volumes. The command plays
 // what a cluster has besides: the kubelet that lets deleted pods go, and the volume controller's
 // last step of a binding. For the second part it holds a Lease as kube-controller-manager does (nothing may
-// start beside it), renews the Leases of nodes but for one, and taints another. It recounts the outcome from the API's objects alone, prints a
+// start beside it), renews the Leases of nodes but for one, and taints another. For the third part the real kube-scheduler
+// places the pods, and `berth descheduler`, which then can hold no places, is held to move none in vain in five cases that keep others busy for ever. It recounts the outcome from the API's objects alone, prints a
 // summary, and ends with 1 if anything is not as it must be.
 package main

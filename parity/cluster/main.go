@@ -85,6 +85,10 @@ func run(ctx context.Context, module string, patience time.Duration) error {
 	if err := c.control(ctx, found, berth, module); err != nil {
 		return err
 	}
+	c.stopBerth()
+	if err := c.deschedule(ctx, found, berth, module); err != nil {
+		return err
+	}
 	return found.print()
 }
 

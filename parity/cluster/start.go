@@ -29,6 +29,14 @@ func (c *cluster) stop() {
 	}
 }
 
+// stopBerth stops what was started after etcd and kube-apiserver.
+func (c *cluster) stopBerth() {
+	for len(c.processes) > 2 {
+		c.processes[len(c.processes)-1].Stop()
+		c.processes = c.processes[:len(c.processes)-1]
+	}
+}
+
 // port is one that is free now.
 func port() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+)
+
+const duplicatesPolicy = `apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: default
+  pluginConfig:
+  - name: DefaultEvictor
+  - name: RemoveDuplicates
+  plugins:
+    balance: {enabled: [RemoveDuplicates]}
+`
+
+// crowd has pods made while only n1 takes any.
+func (c *cluster) crowd(create func()) {
+	c.t.Helper()
+	c.must("cordon", "n2", "n3")
+	create()
+	c.must("uncordon", "n2", "n3")
+}
+
+// where is how many pods of an app each node has, as "n1:2 n2:1", and their uids.
+func (c *cluster) where(app string) (on string, uids []string) {
+	c.t.Helper()
+	var list corev1.PodList
+	c.json(&list, "get", "pods", "-l", "app="+app)
+	counts := map[string]int{}
+	for _, p := range list.Items {
+		counts[p.Spec.NodeName]++
+		uids = append(uids, string(p.UID))
+	}
+	slices.Sort(uids)
+	return fmt.Sprintf("n1:%d n2:%d n3:%d of %d", counts["n1"], counts["n2"], counts["n3"], len(uids)), uids
+}
+
+// comeTo waits until an app's pods are where they are to be, and gives their uids.
+func (c *cluster) comeTo(app, want string) (uids []string) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		var on string
+		if on, uids = c.where(app); on != want {
+			return fmt.Errorf("pods of %s are on %s, want %s", app, on, want)
+		}
+		return nil
+	})
+	return uids
+}
+
+// TestDeschedulerOfUp: berth up --descheduler-policy moves pods, and when they are well spread it moves none.
+// No other descheduler begins beside it.
+func TestDeschedulerOfUp(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up("--nodes", "3", "--descheduler-policy", h.write("policy.yaml", duplicatesPolicy), "--descheduler-interval", "500ms")
+	c.crowd(func() {
+		c.must("create", "deployment", "web", "--image=pause", "--replicas=4")
+		c.comeTo("web", "n1:4 n2:0 n3:0 of 4")
+	})
+	eventually(t, happenWithin, func() error {
+		on, _ := c.where("web")
+		if on != "n1:2 n2:1 n3:1 of 4" && on != "n1:1 n2:2 n3:1 of 4" && on != "n1:1 n2:1 n3:2 of 4" {
+			return fmt.Errorf("they are on %s", on)
+		}
+		return nil
+	})
+	rounds := func() int {
+		text, err := os.ReadFile(h.path("data/berth.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), "Descheduler: a round")
+	}
+	_, before := c.where("web")
+	from := rounds()
+	eventually(t, happenWithin, func() error {
+		if n := rounds(); n < from+3 {
+			return fmt.Errorf("%d rounds since", n-from)
+		}
+		return nil
+	})
+	if on, after := c.where("web"); !slices.Equal(before, after) {
+		t.Errorf("it moved pods after they were spread; now %s", on)
+	}
+	if r := h.run("descheduler", "--kubeconfig", c.kubeconfig); r.code != 2 || !strings.Contains(r.stderr, "Lease kube-system/descheduler, held by berth-up") {
+		t.Errorf("beside another descheduler: %s", r)
+	}
+	if out := c.must("get", "events"); !strings.Contains(out, "Descheduled") || !strings.Contains(out, "RemoveDuplicates: 4 copies of ReplicaSet default/web-") {
+		t.Errorf("events: %s", out)
+	}
+}
+
+// TestDeschedulerCommand: with the rights of deploy/descheduler.yaml, a dry run says what would be moved and does
+// nothing; a run that is killed in the middle leaves a Hold that the next one ends; and it spreads the pods.
+func TestDeschedulerCommand(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	c := h.up("--nodes", "3")
+	c.must("apply", "-f", "../deploy/descheduler.yaml")
+	c.must("apply", "-f", "../deploy/descheduler-cronjob.yaml", "--dry-run=server")
+	c.must("create", "-f", "../deploy/descheduler-job.yaml", "--dry-run=server")
+	token := strings.TrimSpace(c.must("create", "token", "-n", "kube-system", "berth-descheduler"))
+	config, err := os.ReadFile(c.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := c.write("descheduler.kubeconfig", withToken(string(config), token))
+	policy := c.write("policy.yaml", duplicatesPolicy)
+	args := []string{"descheduler", "--kubeconfig", kubeconfig, "--policy-config-file", policy}
+
+	deployed := c.write("deployed.yaml", c.must("get", "configmap", "-n", "kube-system", "berth-descheduler", "-o", `jsonpath={.data.policy\.yaml}`))
+	if r := h.run("descheduler", "--kubeconfig", kubeconfig, "--policy-config-file", deployed, "--dry-run"); r.code != 0 || !strings.Contains(r.stdout, "0 pods to move") {
+		t.Errorf("the policy of deploy/descheduler.yaml: %s", r)
+	}
+
+	c.crowd(func() {
+		c.must("apply", "-f", c.write("db.yaml", stickySet))
+		c.comeTo("db", "n1:2 n2:0 n3:0 of 2")
+	})
+	_, before := c.where("db")
+	dry := h.run(append(slices.Clone(args), "--dry-run", "-o", "json")...)
+	var report struct {
+		Places struct{ Held bool }
+		Moves  []struct{ Pod, From, To, Strategy string }
+	}
+	if err := json.Unmarshal([]byte(dry.stdout), &report); err != nil || dry.code != 0 || !report.Places.Held || len(report.Moves) != 1 ||
+		report.Moves[0].From != "n1" || report.Moves[0].Strategy != "RemoveDuplicates" {
+		t.Fatalf("a dry run: %v, %s", err, dry)
+	}
+	if on, after := c.where("db"); !slices.Equal(before, after) {
+		t.Fatalf("a dry run moved pods: %s", on)
+	}
+	to := report.Moves[0].To
+
+	run := h.start(args...)
+	run.says("is evicted from n1")
+	run.kill()
+	if n := len(c.holds()); n != 1 {
+		t.Fatalf("%d holds after a kill in the middle, want the one of the move", n)
+	}
+	pod := strings.TrimPrefix(report.Moves[0].Pod, "default/")
+	c.must("patch", "pod", pod, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	c.must("wait", "--for=condition=Ready", "pod", "-l", "app=db", "--timeout=60s")
+	if r := h.run(args...); r.code != 0 || len(c.holds()) != 0 {
+		t.Errorf("the next run left %d holds: %s", len(c.holds()), r)
+	}
+	if got := c.must("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}"); got != to {
+		t.Errorf("%s came to %q, planned was %s", pod, got, to)
+	}
+}
+
+// holds are those that there are.
+func (c *cluster) holds() []v1alpha1.Hold {
+	c.t.Helper()
+	var list v1alpha1.HoldList
+	c.json(&list, "get", "holds", "-A")
+	return list.Items
+}
+
+// stickySet is a StatefulSet whose pods stay as long as somebody wants: the next of the name comes when it is gone.
+const stickySet = `apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 2
+  serviceName: db
+  podManagementPolicy: Parallel
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata:
+      labels: {app: db}
+      finalizers: [e2e.berth.dev/stays]
+    spec:
+      containers: [{name: c, image: pause}]
+`
+
+// withToken is a kubeconfig with a token in place of its certificate.
+func withToken(config, token string) string {
+	var out []string
+	for line := range strings.Lines(config) {
+		switch field := strings.TrimSpace(line); {
+		case strings.HasPrefix(field, "client-certificate-data:"):
+			out = append(out, strings.Replace(line, field, "token: "+token, 1))
+		case strings.HasPrefix(field, "client-key-data:"):
+		default:
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
+}
