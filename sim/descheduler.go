@@ -125,7 +125,10 @@ func (d *descheduler) look() *descheduling {
 // step goes on with the plan, and makes another when its time has come and nothing of the last is under way.
 func (d *descheduler) step(now time.Time, _ []struct{}) time.Time {
 	if d.o.Compatible {
-		if !now.Before(d.next) && d.stop == nil {
+		switch {
+		case d.stop != nil: // its end has this called again
+			return time.Time{}
+		case !now.Before(d.next):
 			d.turn(now)
 			d.compatible()
 		}

@@ -31,6 +31,7 @@ func (d *descheduler) compatible() {
 		a, ok := next()
 		if !ok {
 			d.stop = nil
+			d.steps.poke(0)
 			if evicted+refused > 0 {
 				d.w.tell(d.name, "round", "", fmt.Sprintf("%d pods are evicted, %d were refused", evicted, refused))
 			}

@@ -22,6 +22,8 @@ type Strife struct {
 	Unsettled bool
 	// Options of the simulation, before faults are added.
 	Options sim.Options
+	// Half leaves every second pair of owners without a budget.
+	Half bool
 }
 
 // share is how many pods an owner has, and room how many pods a node has room for.
@@ -45,6 +47,9 @@ func (s *Strife) cluster() string {
 			fmt.Fprintf(&b, "replicaset a%d replicas=%d %s\n", i, share, like)
 		} else {
 			fmt.Fprintf(&b, "pod a%d-1..a%d-%d owner=a%d replace %s\n", i, i, share, i, like)
+		}
+		if s.Half && i%4 > 1 {
+			continue
 		}
 		fmt.Fprintf(&b, "budget a%d match=app=a%d %s\n", i, i, forms[i%len(forms)])
 		if i%5 == 0 {
