@@ -14,7 +14,7 @@ import (
 
 const (
 	// writeRate is how much the writer writes a second.
-	writeRate = 60 * mib
+	writeRate = 40 * mib
 	// freedAtLeast tells images that go from noise: the writer only makes it less.
 	freedAtLeast = 32 * mib
 )
@@ -65,6 +65,14 @@ func (s *stage) leftover(ctx context.Context) (node string, err error) {
 		s.say("On each node lie images that no pod uses.")
 		return s.Nodes[0], nil
 	}
+	before := map[string]int64{}
+	for _, n := range s.Nodes {
+		f, err := s.figures(ctx, n)
+		if err != nil {
+			return "", err
+		}
+		before[n] = f.diskFree
+	}
 	if err := s.deploy(ctx, troupe{name: "visitor", replicas: 1, memory: 16 * mib, image: s.Ballast}); err != nil {
 		return "", err
 	}
@@ -83,6 +91,10 @@ func (s *stage) leftover(ctx context.Context) (node string, err error) {
 		}
 		if image, err = s.imageOn(ctx, node); err != nil || image == nil {
 			return fmt.Sprintf("node %s does not tell of image %s", node, s.Ballast)
+		}
+		// Figures of disks are up to two seconds old.
+		if now, err := s.figures(ctx, node); err != nil || before[node]-now.diskFree < freedAtLeast {
+			return fmt.Sprintf("%s of disk are available on %s, as before the image came", size(now.diskFree), node)
 		}
 		return ""
 	})

@@ -29,13 +29,13 @@ const (
 	demoMemory = 1 << 30
 	demoDisk   = 1 << 30
 	// demoImages are what lies unused on the disk of a simulated node.
-	demoImages = 320 << 20
+	demoImages = 256 << 20
 )
 
 // demoKubelet is how the nodes mind what they have: thresholds that suit their size, and conditions that are over soon.
 const demoKubelet = `{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-  "evictionHard": {"memory.available": "100Mi", "nodefs.available": "400Mi", "imagefs.available": "400Mi", "nodefs.inodesFree": "5%", "imagefs.inodesFree": "5%"},
-  "evictionPressureTransitionPeriod": "1s"}`
+  "evictionHard": {"memory.available": "100Mi", "nodefs.available": "600Mi", "imagefs.available": "600Mi", "nodefs.inodesFree": "5%", "imagefs.inodesFree": "5%"},
+  "evictionPressureTransitionPeriod": "1s", "imageMinimumGCAge": "1s"}`
 
 // crew are the nodes that a demo brings.
 type crew struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ import (
 
 const (
 	// demoBallast is the size of the image that nobody needs for long.
-	demoBallast = 128 << 20
+	demoBallast = 192 << 20
 	// demoLowDisk is the disk reserve of the nodes in MiB, well below where their disks are short.
 	demoLowDisk = 32
 	// sweepWithin bounds the removal of what an earlier demo left.
@@ -80,7 +81,7 @@ func pushBallast(at string) (string, error) {
 		return "", err
 	}
 	image, err := oci.Build(oci.Spec{Entrypoint: []string{"/pause"},
-		Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}, {Path: "/ballast", Mode: 0o644, Data: make([]byte, demoBallast)}}}})
+		Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}, {Path: "/ballast", Mode: 0o644, Data: bytes.Repeat([]byte("berth"), demoBallast/5)}}}})
 	if err != nil {
 		return "", err
 	}
