@@ -100,7 +100,7 @@ func (c *container) launch(r *Runtime, box *sandbox) error {
 	pidfd := -1
 	var pid int
 	err = box.hold(func(sandbox int) (err error) {
-		pid, err = syscall.ForkExec(r.self.path(), []string{shim.Name, c.dir}, &syscall.ProcAttr{Dir: c.dir, Env: []string{"GOMAXPROCS=1"},
+		pid, err = syscall.ForkExec(r.self.path(), []string{shim.Name, c.dir}, &syscall.ProcAttr{Dir: c.dir, Env: []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=24MiB"},
 			Files: []uintptr{null.Fd(), null.Fd(), errorsTo.Fd(), theirs.Fd(), uintptr(sandbox), lock.Fd()},
 			Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}})
 		return err

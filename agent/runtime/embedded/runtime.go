@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -84,17 +85,26 @@ func (r *Runtime) open() (err error) {
 	return r.takeUp()
 }
 
+// lockPatience is how long a lock may be held on: a process that was just being started by who had it
+// holds it until it has become what it is to be.
+const lockPatience = 2 * time.Second
+
 // lockDir keeps other runtimes out of the directory.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("embedded runtime: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("embedded runtime: dir %s: in use by another process (it holds %s): stop it, or choose another directory", dir, f.Name())
+	for deadline := time.Now().Add(lockPatience); ; time.Sleep(10 * time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if err != unix.EINTR && time.Now().After(deadline) {
+			_ = f.Close()
+			return nil, fmt.Errorf("embedded runtime: dir %s: in use by another process (it holds %s): stop it, or choose another directory", dir, f.Name())
+		}
 	}
-	return f, nil
 }
 
 func (o Options) sandboxes() string  { return filepath.Join(o.Dir, "sandboxes") }

@@ -18,7 +18,8 @@
 //   - what the container wrote before it ended is in the log before DIR/exit is there;
 //   - who is attached and slow holds the container up, but for 10 s at most, then they are let go.
 //
-// It runs in the initialisation of the package, before that of all that the program links, in one thread, with
-// buffers of fixed size and without garbage collection, and gives the mapped pages of the program's file
-// back: a hundred of them are to cost less than one agent.
+// It runs in the initialisation of the package, before that of what else the program links (agent/early): it imports nothing of the
+// standard library but what package os imports, too, and strconv. All is done in one thread, with buffers of fixed size and, by the environment that
+// the agent starts it with, without garbage collection; and it gives the mapped pages of the program's file
+// back. A hundred of them are to cost less than one agent.
 package shim

@@ -2,19 +2,15 @@ package shim
 
 import (
 	"os"
-	"strings"
 	"syscall"
 	"time"
 	"unsafe"
-
-	"github.com/berthproject/berth/agent/early"
 )
 
 func init() {
 	if len(os.Args) != 2 || os.Args[0] != Name {
 		return
 	}
-	early.Begin()
 	s := &shim{dir: os.Args[1], listener: -1, stdin: -1}
 	s.run()
 	os.Exit(0)
@@ -53,15 +49,14 @@ func (s *shim) run() {
 		fault = "128 " + err.Error()
 	}
 	if fault != "" {
-		_, message, _ := strings.Cut(fault, " ")
-		_ = WriteExit(s.dir, Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: message})
+		_ = WriteExit(s.dir, Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: fault[indexByte([]byte(fault), ' ')+1:]})
 		_, _ = syscall.Write(ReportFD, []byte(fault))
 		return
 	}
 	_, _ = syscall.Write(ReportFD, []byte("ok"))
 	_ = syscall.Close(ReportFD)
 	_ = syscall.Close(SandboxFD)
-	early.Shed()
+	s.shed()
 	s.loop()
 	s.finish()
 }

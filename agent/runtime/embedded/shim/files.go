@@ -3,9 +3,7 @@ package shim
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -66,7 +64,7 @@ func (c Config) Text() []byte {
 }
 
 func readConfig(dir string) (c Config, err error) {
-	m, err := read(filepath.Join(dir, ConfigFile))
+	m, err := read(dir + "/" + ConfigFile)
 	if err != nil {
 		return c, err
 	}
@@ -81,7 +79,7 @@ func (p Processes) text() []byte {
 
 // ReadProcesses reads DIR/process. It is not there before the container has been started.
 func ReadProcesses(dir string) (p Processes, err error) {
-	m, err := read(filepath.Join(dir, ProcessFile))
+	m, err := read(dir + "/" + ProcessFile)
 	if err != nil {
 		return p, err
 	}
@@ -97,7 +95,7 @@ func (e Exit) text() []byte {
 
 // ReadExit reads DIR/exit. It is not there before the container has ended.
 func ReadExit(dir string) (e Exit, err error) {
-	m, err := read(filepath.Join(dir, ExitFile))
+	m, err := read(dir + "/" + ExitFile)
 	if err != nil {
 		return e, err
 	}
@@ -108,7 +106,7 @@ func ReadExit(dir string) (e Exit, err error) {
 }
 
 // WriteExit writes DIR/exit, for a container whose shim did not.
-func WriteExit(dir string, e Exit) error { return replace(filepath.Join(dir, ExitFile), e.text()) }
+func WriteExit(dir string, e Exit) error { return replace(dir+"/"+ExitFile, e.text()) }
 
 // StartOf is when a process was made, in the kernel's ticks since boot; "" if there is none.
 func StartOf(pid int) string {
@@ -116,13 +114,17 @@ func StartOf(pid int) string {
 	if err != nil {
 		return ""
 	}
-	// pid (name) state ...: the name may hold anything.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	const start = 19 // the 22nd of all
-	if len(fields) <= start {
-		return ""
+	// pid (name) state ...: the name may hold anything, the rest holds no brackets.
+	end := len(stat)
+	for end > 0 && stat[end-1] != ')' {
+		end--
 	}
-	return fields[start]
+	const before = 20 // blanks: it is the 22nd of all
+	rest := stat[end:]
+	for range before {
+		rest = rest[indexByte(rest, ' ')+1:]
+	}
+	return string(rest[:max(indexByte(rest, ' '), 0)])
 }
 
 // replace writes a file whole: who reads it meanwhile, or after a crash of the machine, sees all of it or what was before.
@@ -154,9 +156,16 @@ func read(file string) (map[string]string, error) {
 		return nil, err
 	}
 	m := map[string]string{}
-	for line := range strings.SplitSeq(string(text), "\n") {
-		name, value, _ := strings.Cut(line, "=")
-		m[name] = value
+	for len(text) > 0 {
+		line := text
+		if i := indexByte(text, '\n'); i >= 0 {
+			line, text = text[:i], text[i+1:]
+		} else {
+			text = nil
+		}
+		if i := indexByte(line, '='); i >= 0 {
+			m[string(line[:i])] = string(line[i+1:])
+		}
 	}
 	return m, nil
 }
