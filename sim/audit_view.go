@@ -47,7 +47,7 @@ func (a *audit) nomineesRoom(effects []scheduling.Effect) {
 	cpu, memory, pods := n.Used.MilliCPU, n.Used.Memory, int64(len(n.Pods))
 	var who []string
 	for _, q := range state.Nominated(id) {
-		if q.UID != bind.Pod.UID && !nominated[q.UID] && q.Spec.Priority >= bind.Pod.Spec.Priority {
+		if !nominated[q.UID] && cluster.Ahead(q, bind.Pod) { // what is held for its owner is not held against it
 			cpu, memory, pods = cpu+q.Spec.Requests.MilliCPU, memory+q.Spec.Requests.Memory, pods+1
 			who = append(who, q.Key())
 		}

@@ -43,11 +43,13 @@ func (d *descheduler) act(a carry.Action) {
 	}
 	switch a := a.(type) {
 	case carry.Reserve:
+		d.w.tell(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("the room on %s is held for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
 		d.send("hold", a.Move.Pod.Key(), func() error { return d.putHold(a.Hold) }, said)
 	case carry.Avoid:
 		d.w.tell(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s stay off %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.now).Round(time.Second), a.Move.Why))
 		d.send("hold", a.Move.Pod.Key(), func() error { return d.putHold(a.Hold) }, said)
 	case carry.Release:
+		d.w.tell(d.name, "release", a.Hold.Key(), fmt.Sprintf("the hold on %s for pods of %s ends: %s", a.Hold.Node, a.Hold.Owner.Name, a.Why))
 		d.send("hold", a.Hold.Key(), func() error {
 			err := d.w.api.Remove(store.Holds, a.Hold.Key(), store.Precondition{})
 			if apierrors.IsNotFound(err) {

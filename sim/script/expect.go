@@ -62,6 +62,8 @@ func expectation(w *words) (func(*run) error, error) {
 		return expectNumbers(w, "service", endpoints)
 	case "replicaset":
 		return expectNumbers(w, "replicaset", replicas)
+	case "holds":
+		return expectHolds(w)
 	case "bound", "pending", "running", "deleting", "failed":
 		return expectCount(w, word)
 	default:
