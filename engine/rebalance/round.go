@@ -113,3 +113,14 @@ func (r *Round) Evicted() int { return len(r.moves) }
 
 // Moves are the pods that went by now, in order.
 func (r *Round) Moves() []Move { return slices.Clip(r.moves) }
+
+// Closer is a Mover that can keep a node from being chosen, as if it were cordoned: one that holds the places
+// that it plans, so that the pods do go elsewhere.
+type Closer interface{ Close(n *Node, closed bool) }
+
+// Close keeps a node from being chosen for what moves, or lets it be chosen again, where the Mover can.
+func (r *Round) Close(n *Node, closed bool) {
+	if c, can := r.mover.(Closer); can {
+		c.Close(n, closed)
+	}
+}

@@ -30,9 +30,6 @@ func (s *HighNodeUtilization) Run(r *Round) {
 	w.done = func(*level) bool { return false }
 	e := &emptying{shift: w, thresholds: s.Thresholds, leaving: map[*Node]bool{}}
 	w.candidate = e.candidate
-	for _, l := range low {
-		e.leaving[l.node] = true
-	}
 	if r.Planned() {
 		e.plan(low)
 		return
@@ -53,7 +50,7 @@ func (s *HighNodeUtilization) asks(p *Pod) bool {
 type emptying struct {
 	*shift
 	thresholds Thresholds
-	leaving    map[*Node]bool // nodes that are to be emptied, or are: nothing goes there
+	leaving    map[*Node]bool // nodes that are to be emptied, or are, in a plan: nothing goes there
 }
 
 func (e *emptying) candidate(p *Pod, l *level) *Candidate {

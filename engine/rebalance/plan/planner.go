@@ -143,3 +143,14 @@ func (p *Planner) refuse(m *Move, why Why, words string) {
 		p.plan.Refused = append(p.plan.Refused, Refusal{Pod: m.Pod.Key(), Node: m.From, Strategy: m.Strategy, Profile: m.Profile, Why: why, Words: words})
 	}
 }
+
+// Close is rebalance.Closer's. Where no place is held the scheduler might choose the node all the same, so that it
+// stays open: moves that would go there are refused for want of a gain.
+func (p *Planner) Close(n *rebalance.Node, closed bool) {
+	if p.o.Mode != Held {
+		return
+	}
+	as := *n.Node
+	as.Unschedulable = as.Unschedulable || closed
+	p.fork.UpsertNode(&as)
+}
