@@ -33,11 +33,12 @@ func TestTaints(t *testing.T) {
 		{RemovePodsViolatingNodeTaints{Excluded: []string{"gpu=yes"}}, "a"},
 		{RemovePodsViolatingNodeTaints{Excluded: []string{"gpu=no"}}, "a b c"},
 		{RemovePodsViolatingNodeTaints{Included: []string{"gpu"}}, "b c"},
+		{RemovePodsViolatingNodeTaints{Included: []string{"old="}}, ""},
 		{RemovePodsViolatingNodeTaints{Included: []string{"gone"}}, ""},
 		{RemovePodsViolatingNodeTaints{Scope: Scope{Labels: having("app", "web")}}, ""},
 	} {
 		s := testSnapshot(tainted(), testPod("a", "n1", bears("gpu")), testPod("b", "n1", bears("old")), testPod("c", "n2"),
-			testPod("d", "n3"), testPod("e", "n1", bears("")), testPod("f", "n4"))
+			testPod("d", "n3"), testPod("e", "n1", bears("")), testPod("f", "n4"), testPod("g", "n1", func(p *Pod) { p.Phase = model.Succeeded }))
 		if got := evict(t, s, &Policy{}, &evicter{}, &c.s); got != c.want {
 			t.Errorf("%+v: %q went, want %q", c.s, got, c.want)
 		}

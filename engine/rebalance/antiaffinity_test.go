@@ -152,3 +152,16 @@ func TestAntiAffinityOrder(t *testing.T) {
 		t.Errorf("gains %v", gains)
 	}
 }
+
+// Where a plan puts a pod, others that are to be apart from it have to go; what went itself is not asked again.
+func TestAntiAffinityPlanned(t *testing.T) {
+	shared := &model.PodSpec{AntiAffinity: []model.PodTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: having("app", "web")}}}
+	apart := func(p *Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }
+	nodes := numbered(3)
+	s := testSnapshot(nodes, testPod("a", "n1", apart), testPod("b", "n1", apart), testPod("c", "n2", apart))
+	next := map[string]*Node{"a": nodes[1], "c": nodes[2]}
+	m := &evicter{place: func(c *Candidate) *Node { return next[c.Pod.Name] }}
+	if got := evict(t, s, &Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "a c" {
+		t.Errorf("went %q, want a c", got)
+	}
+}

@@ -101,6 +101,15 @@ func TestProtections(t *testing.T) {
 	}
 }
 
+// Of a pod with several owners it cannot be told how many replicas it has.
+func TestFewOfSeveralOwners(t *testing.T) {
+	args := usual()
+	args.MinReplicas = 10
+	if !lets(t, args, func(p *Pod) { p.Facts.Owners = append(p.Facts.Owners, model.Owner{Kind: "Other"}) }) {
+		t.Error("is protected")
+	}
+}
+
 // A threshold above the priority of critical pods would not protect those.
 func TestThresholdTooHigh(t *testing.T) {
 	args, v := usual(), systemCritical+1

@@ -9,6 +9,7 @@ import (
 // nodeFit, a reason at a time: a pod of n1 that fits n2, and what takes that away.
 func TestNodeFit(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web"})
+	apart := model.PodSpec{AntiAffinity: []model.PodTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: having("app", "web")}}}
 	taint := func(e model.Effect) func(*Node) {
 		return func(n *Node) { n.Taints = []model.Taint{{Key: "k", Effect: e}} }
 	}
@@ -37,6 +38,8 @@ func TestNodeFit(t *testing.T) {
 		}, false},
 		{"as many pods as it takes", model.PodSpec{}, func(n *Node) { n.Node.Pods = 2 }, true},
 		{"full of pods", model.PodSpec{}, func(n *Node) { n.Node.Pods = 1 }, false},
+		{"apart from a pod there", apart, func(n *Node) { n.Labels = model.LabelsOf(map[string]string{"host": "2"}) }, false},
+		{"apart, by a label that is not there", apart, nil, true},
 		{"pod affinity is not looked at", model.PodSpec{Affinity: []model.PodTerm{{TopologyKey: "host"}}}, nil, true},
 	} {
 		nodes := numbered(2)
@@ -97,5 +100,21 @@ func TestNamespaceSelector(t *testing.T) {
 		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, named{}); got != "p" {
 			t.Errorf("went %q", got)
 		}
+	}
+}
+
+// On its own node a pod has the room that it takes, and is not in its own way.
+func TestNodeFitOwnNode(t *testing.T) {
+	web := model.LabelsOf(map[string]string{"app": "web", "host": "1"})
+	nodes := numbered(1)
+	nodes[0].Node.Pods, nodes[0].Labels = 1, web
+	p := testPod("p", "n1", func(p *Pod) {
+		p.Labels = web
+		p.Spec = &model.PodSpec{Requests: model.Requests{MilliCPU: 4000},
+			AntiAffinity: []model.PodTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: having("app", "web")}}}
+	})
+	r := New(testSnapshot(nodes, p), &Policy{}, &evicter{})
+	if !r.FitsAny(p, nodes) || r.FitsOther(p, nodes) {
+		t.Errorf("fits any %v, another %v; want true, false", r.FitsAny(p, nodes), r.FitsOther(p, nodes))
 	}
 }
