@@ -217,7 +217,7 @@ func add(sum, counts map[Outcome]int) {
 func TestNothingIsInVainWhileNobodyElseActs(t *testing.T) {
 	for _, mode := range []plan.Mode{plan.Held, plan.Unheld} {
 		sum := map[Outcome]int{}
-		for seed := range seeds(25) {
+		for seed := range seeds(20) {
 			w := newWorld(t, seed, mode)
 			w.quiet = true
 			w.rounds(4, w.roomy)
@@ -271,7 +271,7 @@ func (w *world) kill() {
 // are kept to, workloads are not hurried, nothing is tried again too early, and no Hold is left, after a crash neither.
 func TestBudgetsPaceAndHoldsWhateverOthersDo(t *testing.T) {
 	sum := map[Outcome]int{}
-	for seed := range seeds(60) {
+	for seed := range seeds(40) {
 		w := newWorld(t, seed, plan.Mode(seed%2))
 		w.flaky = seed%3 > 0
 		if seed%3 == 2 {

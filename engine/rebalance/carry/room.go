@@ -72,7 +72,7 @@ func (p *places) judge(now time.Time, x *Move) (why string, final bool) {
 	}
 	in.Nominated = ""
 	if p.m.o.Mode == plan.Held {
-		if rec := placement.Evaluate(p.then, profile, p.m.o.Seed, in); rec.Outcome != decision.Scheduled || rec.Choice == x.From {
+		if rec := placement.Evaluate(p.then, profile, p.m.o.Seed, in); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
 			return "the scheduler would by now put its replacement back on " + x.From, false
 		}
 		return "", false

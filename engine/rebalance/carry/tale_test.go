@@ -304,3 +304,18 @@ func TestAnOldPlanIsNotBegun(t *testing.T) {
 	s.step(1801, "")
 	s.ends(`web-1 over given up "it was planned more than 30m0s ago, when the cluster was another: a pod of the same workload, x/web-0, waits for a node"`)
 }
+
+func TestANodeIsEmptiedThoughTheSchedulerLikesIt(t *testing.T) {
+	for _, emptied := range []bool{true, false} {
+		x := move("web-1", 1000)
+		x.Emptied = emptied
+		s := newTale(t, Options{}, x)
+		s.is(s.pod("other", "b", 2000)) // so that a is better
+		if emptied {
+			s.step(0, "reserve b for web-1")
+			continue
+		}
+		s.step(0, "")
+		s.ends(`web-1 over given up "the scheduler would by now put its replacement back on a"`)
+	}
+}

@@ -30,6 +30,9 @@ type Plan struct {
 type Move struct {
 	Pod      *model.Pod
 	From, To string // node names; To is empty for a finished pod, which is only cleaned up
+	// Emptied: its node is to be emptied, so that nothing moves there. The scheduler may like that node best, and takes the
+	// other because it is held.
+	Emptied bool
 	// Top are, where no place is held, the nodes that the scheduler may choose, by name: To is among them.
 	Top               []string
 	Strategy, Profile string

@@ -176,6 +176,23 @@ func TestAGroupMovesAsAWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// TestAClosedNodeIsEmptiedWherePlacesAreHeld: the scheduler likes a better, and takes b because it is held.
+func TestAClosedNodeIsEmptiedWherePlacesAreHeld(t *testing.T) {
+	s := stateOf(aNode("a"), aNode("b"), aPod("web-1", "a", 500), aPod("db-1", "b", 2000))
+	snap := snapshot(s)
+	for _, mode := range []Mode{Held, Unheld} {
+		p := New(snap, s, Options{Now: now, Mode: mode, Profiles: profiles(t)})
+		p.Close(snap.Nodes[0], true)
+		to, went := p.Move("S", "p", candidate(snap, "web-1"))
+		if went != (mode == Held) || went && (to.Name != "b" || !p.Plan().Moves[0].Emptied) {
+			t.Errorf("%s: %t to %v, %+v", mode, went, to, p.Plan())
+		}
+		if p.Close(snap.Nodes[0], false); dump(p.fork) == dump(s) == went {
+			t.Errorf("%s: the fork is\n%s", mode, dump(p.fork))
+		}
+	}
+}
+
 // dump is what is where.
 func dump(s *cluster.State) string {
 	var b strings.Builder

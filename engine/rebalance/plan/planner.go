@@ -36,6 +36,7 @@ type Planner struct {
 	plan    Plan
 	counts  [numWhys]int
 	moved   map[string]bool // uids of pods that are planned to go
+	closed  map[string]bool // nodes that nothing moves to
 	tops    int             // how often Top was asked
 	summary decision.Summary
 }
@@ -46,7 +47,7 @@ func New(snap *rebalance.Snapshot, s *cluster.State, o Options) *Planner {
 		o.Keep = 1000
 	}
 	p := &Planner{o: o, state: s, fork: s.Fork(), nodes: make(map[string]*rebalance.Node, len(snap.Nodes)),
-		engines: map[string]*placement.Engine{}, plan: Plan{Mode: o.Mode}, moved: map[string]bool{}}
+		engines: map[string]*placement.Engine{}, plan: Plan{Mode: o.Mode}, moved: map[string]bool{}, closed: map[string]bool{}}
 	for _, n := range snap.Nodes {
 		p.nodes[n.Name] = n
 	}
@@ -113,7 +114,7 @@ func (p *Planner) accept(m *Move, c *rebalance.Candidate) {
 	if c.Reason != nil {
 		m.Reason = c.Reason()
 	}
-	p.moved[m.Pod.UID] = true
+	p.moved[m.Pod.UID], m.Emptied = true, p.closed[m.From]
 	p.plan.Moves = append(p.plan.Moves, m)
 }
 
@@ -149,6 +150,9 @@ func (p *Planner) refuse(m *Move, why Why, words string) {
 func (p *Planner) Close(n *rebalance.Node, closed bool) {
 	if p.o.Mode != Held {
 		return
+	}
+	if p.closed[n.Name] = closed; !closed {
+		delete(p.closed, n.Name)
 	}
 	as := *n.Node
 	as.Unschedulable = as.Unschedulable || closed
