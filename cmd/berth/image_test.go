@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// image runs berth image, and returns what it printed.
+func image(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := imageCommand()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SetIn(strings.NewReader("pw\n"))
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestImageCommands(t *testing.T) {
+	if os.Geteuid() != 0 {
+		testkit.Skip(t, "root", "images of a node are root's")
+	}
+	app, err := oci.Build(oci.Spec{Layers: [][]oci.File{{{Path: "/app", Mode: 0o755, Data: []byte("app")}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag, err := name.NewTag("team/app:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "app.tar")
+	if err := tarball.WriteToFile(file, tag, app); err != nil {
+		t.Fatal(err)
+	}
+	registry, err := oci.Serve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Close()
+	registry.RequireLogin("ann", "pw")
+	pulled, err := registry.Add("team/app", "2", app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := "--root-dir=" + dir
+	for _, step := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"load", root, file}, "docker.io/team/app:1"},
+		{[]string{"pull", root, "--username=ann", "--password-stdin", pulled}, pulled},
+		{[]string{"ls", root}, "1 image(s) hold 8.0 KiB in 2 files"},
+		{[]string{"rm", root, pulled}, pulled + " removed"},
+		{[]string{"ls", "--store=" + filepath.Join(dir, "images"), "-o", "json"}, `"docker.io/team/app:1"`},
+		{[]string{"rm", root, "team/app:1"}, "team/app:1 removed"},
+		{[]string{"ls", root, "-o", "json"}, "[]"},
+	} {
+		out, err := image(t, step.args...)
+		if err != nil || !strings.Contains(out, step.want) {
+			t.Errorf("%q: %v, %s; want %q", step.args, err, out, step.want)
+		}
+		if out, ok := strings.CutPrefix(out, "["); ok && !json.Valid([]byte("["+out)) {
+			t.Errorf("%q: no JSON: [%s", step.args, out)
+		}
+	}
+	for words, args := range map[string][]string{
+		"image is not in the store":                  {"rm", root, "team/app:1"},
+		"there are no images: --root-dir is to name": {"ls", "--root-dir=" + t.TempDir()},
+		"--username and --password-stdin: want both": {"pull", root, "--username=ann", pulled},
+		"UNAUTHORIZED":              {"pull", root, pulled},
+		`-o "xml"`:                  {"ls", root, "-o", "xml"},
+		"no such file or directory": {"load", root, filepath.Join(dir, "none.tar")},
+		"invalid reference format":  {"pull", root, "Team App"},
+		"it is no tar file with images: unexpected E": {"load", root, "-"},
+	} {
+		if out, err := image(t, args...); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q: %v, %s; want an error with %q", args, err, out, words)
+		}
+	}
+}
