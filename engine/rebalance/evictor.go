@@ -75,8 +75,8 @@ func (e *evictor) claims(p *Pod) bool {
 		if len(e.ProtectedClasses) == 0 {
 			return true
 		}
-		class, there := e.round.Snapshot.Classes[p.Namespace+"/"+claim]
-		return !there || slices.Contains(e.ProtectedClasses, class)
+		class := e.round.Snapshot.Classes[p.Namespace+"/"+claim]
+		return class == "" || slices.Contains(e.ProtectedClasses, class)
 	})
 }
 

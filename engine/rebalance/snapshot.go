@@ -15,8 +15,8 @@ type Snapshot struct {
 	Budgets    []*model.Budget
 	// Priorities are the values of the PriorityClasses, by name.
 	Priorities map[string]int32
-	// Classes are the storage classes of PersistentVolumeClaims by "namespace/name"; a claim that is not
-	// there, or does not name a class, is not in it.
+	// Classes are the storage classes of PersistentVolumeClaims by "namespace/name"; empty, or not
+	// there: the claim names none, or is not there.
 	Classes map[string]string
 	// Usage is what nodes and pods use, where it is measured; nil: requests stand for it.
 	Usage *Usage
