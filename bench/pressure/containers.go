@@ -11,44 +11,76 @@ import (
 	"time"
 
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/internal/testkit/plain"
 )
 
-// containers is a node whose hogs are containers of a private containerd. The
-// pods beside stay plain processes: nothing is asked of their runtime.
+// containers is a node whose hogs are containers of a private containerd, or of the embedded
+// runtime. The pods beside stay plain processes: nothing is asked of their runtime.
 type containers struct {
 	processes
-	runtime *containerd.Process
+	service runtime.Service
+	image   string
+	destroy func(context.Context) error // nil: nothing was made
 	dir     string
 }
 
 // hogImage is this very program, as plain.Main has it run the workload.
 const hogImage = "berth.dev/bench-hog:1"
 
-func containerNode(memory int64, pods int) (node, error) {
+func containerNode(memory int64, pods int, own bool) (node, error) {
 	under, err := plainNode(memory, pods)
 	if err != nil {
 		return nil, err
 	}
 	c := containers{processes: under.(processes)}
-	if err := c.start(); err != nil {
+	start := c.containerd
+	if own {
+		start = c.embedded
+	}
+	if c.dir, err = os.MkdirTemp("/tmp", "bp"); err == nil { // sockets want a short path
+		err = start()
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return &c, nil
 }
 
-func (c *containers) start() (err error) {
-	if c.dir, err = os.MkdirTemp("/tmp", "bp"); err != nil { // sockets want a short path
-		return err
-	}
+// embedded has the hogs run in the embedded runtime.
+func (c *containers) embedded() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if c.runtime, _, err = containerd.Start(ctx, containerd.Options{Dir: c.dir}); err != nil {
+	images, err := store.Open(c.dir+"/images", store.Options{})
+	if err != nil {
 		return err
 	}
+	if err := images.Builtin(ctx); err != nil {
+		return err
+	}
+	r, err := embedded.New(ctx, embedded.Options{Dir: c.dir + "/runtime", Images: images, Log: klog.Background()})
+	if err != nil {
+		return err
+	}
+	c.service, c.destroy, c.image = r, r.Destroy, store.WorkloadImage
+	return nil
+}
+
+// containerd has them run in a containerd.
+func (c *containers) containerd() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	r, _, err := containerd.Start(ctx, containerd.Options{Dir: c.dir})
+	if err != nil {
+		return err
+	}
+	c.service, c.destroy, c.image = r.Service(), r.Destroy, hogImage
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		return err
@@ -60,15 +92,15 @@ func (c *containers) start() (err error) {
 	if err != nil {
 		return err
 	}
-	return c.runtime.Load(ctx, hogImage, image)
+	return r.Load(ctx, hogImage, image)
 }
 
 func (c *containers) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var err error
-	if c.runtime != nil {
-		err = c.runtime.Destroy(ctx)
+	if c.destroy != nil {
+		err = c.destroy(ctx)
 	}
 	return errors.Join(err, c.processes.close(), os.RemoveAll(c.dir))
 }
@@ -98,13 +130,13 @@ func (c *containers) hog(rate int64) (hog, error) {
 			SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: &cri.NamespaceOption{Network: cri.NamespaceMode_NODE}},
 		},
 	}
-	service := c.runtime.Service()
+	service := c.service
 	sandbox, err := service.RunPodSandbox(ctx, config, "")
 	if err != nil {
 		return nil, err
 	}
 	id, err := service.CreateContainer(ctx, sandbox, &cri.ContainerConfig{
-		Metadata: &cri.ContainerMetadata{Name: "main"}, Image: &cri.ImageSpec{Image: hogImage}, Labels: labels,
+		Metadata: &cri.ContainerMetadata{Name: "main"}, Image: &cri.ImageSpec{Image: c.image}, Labels: labels,
 		Args: []string{"-memory=64Gi", fmt.Sprint("-memory-rate=", rate)}, LogPath: filepath.Base(uid) + ".log",
 		Linux: &cri.LinuxContainerConfig{Resources: &cri.LinuxContainerResources{OomScoreAdj: 1000}},
 	}, config)
@@ -126,7 +158,7 @@ func (c *containers) hog(rate int64) (hog, error) {
 // watch waits for the container's end, as the runtime tells it.
 func (h container) watch(id string) {
 	for {
-		status, err := h.node.runtime.Service().ContainerStatus(context.Background(), id)
+		status, err := h.node.service.ContainerStatus(context.Background(), id)
 		if err != nil || status.State == cri.ContainerState_CONTAINER_EXITED {
 			h.pod.Ended()
 			close(h.ended)
@@ -163,6 +195,6 @@ func kernelKills() (int64, error) {
 func (h container) forget() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	service := h.node.runtime.Service()
+	service := h.node.service
 	return errors.Join(service.StopPodSandbox(ctx, h.sandbox), service.RemovePodSandbox(ctx, h.sandbox), h.pod.Forget())
 }

@@ -11,8 +11,8 @@
 //
 // A reference of its own (each half millisecond, ahead of all else) says when
 // usage crossed the threshold and when it was back below. A run counts as lost
-// when the kernel killed the hog. By -cri the pods are containers of a private
-// containerd.
+// when the kernel killed the hog. By -cri the hogs are containers of a private
+// containerd, by -embedded of Berth's own runtime.
 //
 // Run it by make bench-pressure; -quick is a smoke test.
 package main

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+	"github.com/berthproject/berth/agent/virtual"
+	_ "github.com/berthproject/berth/agent/workload" // the built-in image is this program
+)
+
+func main() {
+	pods := flag.Int("pods", 100, "pods on the node")
+	flag.Parse()
+	klog.SetLogger(klog.Logger{})
+	if err := run(*pods); err != nil {
+		fmt.Fprintln(os.Stderr, "bench-pods:", err)
+		os.Exit(1)
+	}
+}
+
+// settle is how long shims have to give back the pages that they have started with.
+const settle = 10 * time.Second
+
+// node is the node that pods run on.
+type node struct {
+	runtime *embedded.Runtime
+	dir     string
+	group   string
+	ids     []string // of sandboxes
+}
+
+func run(pods int) (err error) {
+	ctx := context.Background()
+	n := &node{group: fmt.Sprintf("/berth-bench-%d", os.Getpid())}
+	if n.dir, err = os.MkdirTemp("/var/tmp", "berth-bench-"); err != nil {
+		return err
+	}
+	host, err := cgroup.Find()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if n.runtime != nil {
+			err = errors.Join(err, n.runtime.Destroy(ctx))
+		}
+		err = errors.Join(err, host.Remove(ctx, n.group), os.RemoveAll(n.dir))
+	}()
+	if err := n.open(ctx); err != nil {
+		return err
+	}
+	if err := host.Make(n.group, cgroup.Limits{}); err != nil {
+		return err
+	}
+	var starts, ends []time.Duration
+	for i := range pods {
+		began := time.Now()
+		if err := n.start(ctx, i); err != nil {
+			return fmt.Errorf("pod %d: %w", i, err)
+		}
+		starts = append(starts, time.Since(began))
+	}
+	if err := n.allRun(ctx); err != nil {
+		return err
+	}
+	time.Sleep(settle)
+	shims, err := resident()
+	if err != nil {
+		return err
+	}
+	for _, id := range n.ids {
+		began := time.Now()
+		if err := errors.Join(n.runtime.StopPodSandbox(ctx, id), n.runtime.RemovePodSandbox(ctx, id)); err != nil {
+			return err
+		}
+		ends = append(ends, time.Since(began))
+	}
+	load, _ := os.ReadFile("/proc/loadavg")
+	fmt.Printf("%d pods; load %s", pods, load)
+	print("start of a pod, ms", starts, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
+	print("removal of a pod, ms", ends, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
+	print(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, func(kib int64) float64 { return float64(kib) / 1024 })
+	return nil
+}
+
+func (n *node) open(ctx context.Context) error {
+	images, err := store.Open(filepath.Join(n.dir, "images"), store.Options{})
+	if err != nil {
+		return err
+	}
+	if err := images.Builtin(ctx); err != nil {
+		return err
+	}
+	subnet, err := virtual.FreeSubnet(uint32(os.Getpid()))
+	if err != nil {
+		return err
+	}
+	n.runtime, err = embedded.New(ctx, embedded.Options{Dir: filepath.Join(n.dir, "runtime"), Images: images, PodCIDR: subnet,
+		Bridge: fmt.Sprintf("bb%d", os.Getpid()), Log: klog.Background()})
+	return err
+}
+
+// allRun says which container has ended.
+func (n *node) allRun(ctx context.Context) error {
+	containers, err := n.runtime.ListContainers(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, c := range containers {
+		if c.State != cri.ContainerState_CONTAINER_RUNNING {
+			status, err := n.runtime.ContainerStatus(ctx, c.Id)
+			log, _ := os.ReadFile(filepath.Join(n.dir, "log", c.Labels["pod"], "main.log"))
+			return fmt.Errorf("a container has ended: %v: %s %w", status, log, err)
+		}
+	}
+	return nil
+}
+
+// start starts a pod with one container.
+func (n *node) start(ctx context.Context, i int) error {
+	name := fmt.Sprint("pod-", i)
+	config := &cri.PodSandboxConfig{
+		Metadata: &cri.PodSandboxMetadata{Name: name, Uid: name, Namespace: "default"}, Hostname: name, LogDirectory: filepath.Join(n.dir, "log", name),
+		Linux: &cri.LinuxPodSandboxConfig{CgroupParent: n.group + "/" + name},
+	}
+	if err := os.MkdirAll(config.LogDirectory, 0o700); err != nil {
+		return err
+	}
+	sandbox, err := n.runtime.RunPodSandbox(ctx, config, "")
+	if err != nil {
+		return err
+	}
+	n.ids = append(n.ids, sandbox)
+	id, err := n.runtime.CreateContainer(ctx, sandbox, &cri.ContainerConfig{
+		Metadata: &cri.ContainerMetadata{Name: "main"}, Labels: map[string]string{"pod": name}, Image: &cri.ImageSpec{Image: store.WorkloadImage}, Args: []string{"-listen=:80"}, LogPath: "main.log",
+		Linux: &cri.LinuxContainerConfig{Resources: &cri.LinuxContainerResources{}},
+	}, config)
+	if err != nil {
+		return err
+	}
+	return n.runtime.StartContainer(ctx, id)
+}
+
+// resident is VmRSS of each shim on the machine that this process has started, in KiB.
+func resident() (out []int64, err error) {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if program, _, _ := strings.Cut(string(line), "\x00"); program != shim.Name || !strings.Contains(string(line), "berth-bench-") {
+			continue
+		}
+		status, _ := os.ReadFile(filepath.Join(dir, "status"))
+		_, rest, _ := strings.Cut(string(status), "VmRSS:")
+		kib, err := strconv.ParseInt(strings.TrimSpace(strings.SplitN(rest, "kB", 2)[0]), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s/status: VmRSS: %w", dir, err)
+		}
+		out = append(out, kib)
+	}
+	return out, nil
+}
+
+// print prints quantiles.
+func print[T time.Duration | int64](what string, all []T, of func(T) float64) {
+	if len(all) == 0 {
+		return
+	}
+	slices.Sort(all)
+	at := func(q float64) float64 { return of(all[min(int(q*float64(len(all))), len(all)-1)]) }
+	fmt.Printf("%-24s p50 %.1f  p90 %.1f  p99 %.1f  max %.1f\n", what, at(.5), at(.9), at(.99), of(all[len(all)-1]))
+}

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/virtual"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// all is what a demo says last.
+const all = "5 of 5 acts showed what they say."
+
+// TestDemo plays all acts on real nodes, with nothing installed.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	if err := errors.Join(embedded.Missing(), virtual.Missing()); err != nil {
+		testkit.Skip(t, "real nodes", err.Error())
+	}
+	h := newHome(t)
+	t.Cleanup(func() { sweep(t, h.path("state/berth/demo/nodes")) })
+	r := h.run("demo")
+	if r.code != 0 || !strings.Contains(r.stdout, "Three nodes of parts of this machine") || !strings.Contains(r.stdout, all) {
+		t.Errorf("as root: %s", r)
+	}
+	nothingOfDemo(t, h)
+}
+
+// TestDemoOfAnOrdinaryUser plays them on simulated nodes, and says why.
+func TestDemoOfAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	cmd := h.command("demo")
+	if os.Geteuid() == 0 {
+		h = ofNobody(t)
+		binary := h.path("berth")
+		if out, err := exec.Command("cp", cmd.Path, binary).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		cmd = h.command("demo")
+		cmd.Path, cmd.Dir = binary, h.dir
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+	}
+	out, err := cmd.CombinedOutput()
+	for _, words := range []string{"Three simulated nodes", "not root", all} {
+		if err != nil || !strings.Contains(string(out), words) {
+			t.Errorf("want %q in it: %v: %s", words, err, out)
+		}
+	}
+	nothingOfDemo(t, h)
+}
+
+// ofNobody is a home that everybody may use.
+func ofNobody(t *testing.T) home {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "berth-nobody-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return home{t, dir}
+}
+
+// TestDemoStopped: Ctrl-C in the middle of an act leaves a cluster as it was.
+func TestDemoStopped(t *testing.T) {
+	t.Parallel()
+	c := newHome(t).up("--nodes", "1")
+	d := c.start("demo", "--simulated", "--kubeconfig", c.kubeconfig, "--acts", "memory")
+	d.says("Now leaky")
+	if code := d.stop(); code != 1 {
+		t.Errorf("it ended with %d: %s", code, d.out.String())
+	}
+	if left := c.must("get", "namespaces,nodes,priorityclasses,leases", "-A"); strings.Contains(left, "demo") {
+		t.Errorf("left: %s", left)
+	}
+	nothingOfDemo(t, c.home)
+}
+
+// nothingOfDemo checks that a demo has left nothing but, if it failed, its log.
+func nothingOfDemo(t *testing.T, h home) {
+	t.Helper()
+	left, _ := filepath.Glob(h.path("state/berth/demo/*"))
+	for _, file := range left {
+		if filepath.Base(file) != "berth.log" {
+			t.Errorf("left: %s", file)
+		}
+	}
+	noneLeft(t, h.path("state/berth/demo"))
+}
