@@ -19,9 +19,10 @@
 //   - FirstRejects: a node's verdict is that of the first rule, in the order of
 //     the profile, that rejects it.
 //   - AllNodes: every node is judged and every feasible one scored; nothing is
-//     sampled. Only a nominated node that fits is taken without a look at the others.
+//     sampled. Only a nominated node that fits, or else one that is held for the pod, is
+//     taken without a look at the others.
 //   - SeedDecides: among nodes with the highest total the choice is a function of the
-//     seed, the pod's uid and the nodes' names.
+//     seed, the pod's model.Pod.TieKey and the nodes' names.
 //   - NoMapOrder: no result depends on the order of a map.
 //
 // Engine is the fast path, for every decision that nobody asks to explain: the
@@ -37,7 +38,8 @@
 //
 // Holds: nodes that a Hold keeps the pod's owner off are refused first, whatever the
 // profile (avoid.go); room that one reserves counts as a nominated pod's, but not against
-// pods of the same owner (cluster.Ahead).
+// pods of the same owner (cluster.Ahead), the first of which takes that node if it fits
+// (State.AppendReserved).
 //
 // Departures from Kubernetes: a rule that is enabled for Filter but disabled for
 // PreFilter (or for Score but not for PreScore) compiles the pod all the same
