@@ -28,6 +28,8 @@ type shim struct {
 	stdin    int // what the container's standard input is written to, -1 when there is none
 	clients  [maxClients]client
 	polls    [maxClients + 5]pollFD
+	found    [64][2]uintptr // mappings of the program's file
+	ranges   [][2]uintptr   // those of found that there are
 	in       [bufferSize]byte
 	packet   [1 + bufferSize]byte
 }

@@ -19,18 +19,21 @@ const (
 )
 
 // wait waits until something is to be done for one of them, or a time in milliseconds is over; -1 waits for ever.
-func wait(fds []pollFD, ms int) {
+// It answers with how many of them there is something for.
+func wait(fds []pollFD, ms int) int {
 	var limit *syscall.Timespec
 	if ms >= 0 {
 		t := syscall.NsecToTimespec(int64(ms) * 1e6)
 		limit = &t
 	}
-	_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(limit)), 0, 0, 0)
+	n, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(limit)), 0, 0, 0)
 	if errno != 0 {
 		for i := range fds {
 			fds[i].revents = 0
 		}
+		return -1
 	}
+	return int(n)
 }
 
 // open makes the container's standard streams and answers with its ends of them.
@@ -98,8 +101,12 @@ func Resize(fd int, width, height uint16) {
 	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size)))
 }
 
+// idle is when a shim gives back what it has used, in milliseconds after the last thing that it did.
+const idle = 2000
+
 // loop carries streams until the container's first process has ended.
 func (s *shim) loop() {
+	patience := idle
 	for {
 		polls := s.polls[:0]
 		polls = append(polls, pollFD{fd: int32(s.childFD), events: pollIn}, pollFD{fd: int32(s.listener), events: pollIn},
@@ -117,7 +124,12 @@ func (s *shim) loop() {
 			polls = append(polls, p)
 		}
 		polls = append(polls, stdin)
-		wait(polls, -1)
+		if wait(polls, patience) == 0 {
+			s.shedAgain()
+			patience = -1
+			continue
+		}
+		patience = idle
 		for i := range s.streams {
 			if polls[2+i].revents != 0 {
 				s.carry(&s.streams[i])

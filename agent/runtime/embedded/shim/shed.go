@@ -11,8 +11,7 @@ func (s *shim) shed() {
 	if err != nil {
 		return
 	}
-	var found [64][2]uintptr
-	ranges := found[:0]
+	ranges := s.found[:0]
 	var line [256]byte
 	held := 0
 	var from, to uintptr
@@ -42,8 +41,16 @@ func (s *shim) shed() {
 		}
 	}
 	_ = syscall.Close(fd)
+	s.ranges = ranges
 	for _, r := range ranges {
 		giveBack(r[0], r[1])
+	}
+}
+
+// shedAgain takes out what came back.
+func (s *shim) shedAgain() {
+	for _, r := range s.ranges {
+		advise(r[0], r[1], syscall.MADV_DONTNEED)
 	}
 }
 
