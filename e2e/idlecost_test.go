@@ -14,9 +14,8 @@ import (
 )
 
 // TestSoakIdleCost measures what an agent costs whose 100 pods do nothing: at most 2 %
-// of a core, and 60 MiB of memory of its own. The pages of its file that are mapped besides
-// are told: this program is a whole cluster, and it shares them with each other
-// process of it. They are not given back, since they are needed when memory is short.
+// of a core, and 60 MiB of resident memory, the mapped pages of its file included: the worst of
+// what was seen in a minute.
 func TestSoakIdleCost(t *testing.T) {
 	const pods, measured = 100, time.Minute
 	if os.Getenv("BERTH_SOAK") == "" {
@@ -41,15 +40,19 @@ func TestSoakIdleCost(t *testing.T) {
 		}
 		return err
 	})
-	time.Sleep(10 * time.Second) // what starting them has left to do
+	time.Sleep(70 * time.Second) // what starting them has left to do; the pages that it read are given back each minute
 	pid := k.agent.cmd.Process.Pid
 	before := cpuTime(t, pid)
-	time.Sleep(measured)
+	var own, file int64
+	for end := time.Now().Add(measured); time.Now().Before(end); time.Sleep(5 * time.Second) {
+		if o, f := resident(t, pid); o+f > own+file {
+			own, file = o, f
+		}
+	}
 	share := float64(cpuTime(t, pid)-before) / float64(measured) * 100
-	own, file := resident(t, pid)
 	fmt.Printf("soak: an agent with %d idle pods takes %.2f %% of a core, %d MiB of its own and %d MiB of its file\n", pods, share, own>>20, file>>20)
-	if share > 2 || own > 60<<20 {
-		t.Errorf("an agent with %d idle pods takes %.2f %% of a core and %d MiB, more than 2 %% and 60 MiB", pods, share, own>>20)
+	if share > 2 || own+file > 60<<20 {
+		t.Errorf("an agent with %d idle pods takes %.2f %% of a core and %d MiB, more than 2 %% and 60 MiB", pods, share, (own+file)>>20)
 	}
 	k.empty(t)
 }

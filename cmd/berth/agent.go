@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/agent/early"
 	"github.com/berthproject/berth/agent/real"
 )
 
@@ -189,5 +192,22 @@ func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Conf
 	o.Started = func(words string) {
 		fmt.Fprintf(out, "agent of node %s at %s: %s; Ctrl-C stops, pods run on\n", f.name, config.Host, words)
 	}
+	go shedding(ctx)
 	return real.Run(ctx, o)
+}
+
+// shedding keeps the process small that is a node's agent and nothing else: it has the whole program's file mapped,
+// and what its start and the start of pods have read of it would stay, as would the memory that they took.
+func shedding(ctx context.Context) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			early.Shed()
+			debug.FreeOSMemory()
+		}
+	}
 }
