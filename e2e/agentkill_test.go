@@ -15,11 +15,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/agent/virtual"
 	"github.com/berthproject/berth/internal/testkit"
 	"github.com/berthproject/berth/internal/testkit/container"
@@ -31,7 +31,7 @@ type killed struct {
 	*cluster
 	client  kubernetes.Interface
 	node    *virtual.Node
-	daemon  *containerd.Process
+	daemon  *containerd.Process // nil: pods run in the agent's own runtime
 	socket  string
 	image   string
 	agent   *process
@@ -44,19 +44,27 @@ type killed struct {
 // TestAgentAndRuntimeKilled kills the agent, and the container runtime, again and again
 // while pods start, run, end and stop: none is lost, none runs twice, nothing is left.
 func TestAgentAndRuntimeKilled(t *testing.T) {
+	t.Run("containerd", func(t *testing.T) { agentKilled(t, false) })
+	t.Run("embedded", func(t *testing.T) { agentKilled(t, true) })
+}
+
+func agentKilled(t *testing.T, embeds bool) {
 	rounds, pods := 2, 12
 	if os.Getenv("BERTH_SOAK") != "" {
 		rounds, pods = 20, 50
 	} else {
 		t.Parallel()
 	}
-	k := newKilled(t)
+	k := newKilled(t, embeds)
 	k.make(t, pods)
 	for i := range rounds {
 		k.churn(t, pods/5, i)
 		k.agent.kill()
 		k.startAgent(t)
 		k.churn(t, pods/5, i+3)
+		if k.daemon == nil {
+			continue
+		}
 		if err := k.daemon.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -69,12 +77,20 @@ func TestAgentAndRuntimeKilled(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	fmt.Printf("soak: agent and containerd killed %d times each among %d pods that start, run and stop (%d in all): none lost, none run twice, nothing left; of %d containerd did not know how they ended\n", rounds, pods, k.started, k.unknown)
+	what := "agent and containerd killed %d times each"
+	if embeds {
+		what = "agent with its own runtime killed %d times"
+	}
+	fmt.Printf("soak: "+what+" among %d pods that start, run and stop (%d in all): none lost, none run twice, nothing left; of %d the runtime did not know how they ended\n", rounds, pods, k.started, k.unknown)
 }
 
-func newKilled(t *testing.T) *killed {
+func newKilled(t *testing.T, embeds bool) *killed {
 	t.Helper()
-	if err := containerd.Missing(true); err != nil {
+	if embeds {
+		if err := embedded.Missing(); err != nil {
+			testkit.Skip(t, "embedded runtime", err.Error())
+		}
+	} else if err := containerd.Missing(true); err != nil {
 		testkit.Skip(t, "containerd", err.Error())
 	}
 	image, err := container.Registry(t).Add("workload", "1", container.Image(t))
@@ -91,12 +107,16 @@ func newKilled(t *testing.T) *killed {
 	if k.node, err = place.Make(t.Context(), virtual.Options{Name: "v1", Memory: 2 << 30, Disk: 1 << 30}); err != nil {
 		t.Fatal(err)
 	}
-	k.daemon, k.socket, err = containerd.Start(t.Context(), containerd.Options{
-		Dir: filepath.Join(k.node.Disk, "containerd"), State: k.node.RunDir, PodCIDR: k.node.Subnet, Bridge: k.node.Bridge})
-	if err != nil {
-		t.Fatal(err)
+	if embeds {
+		t.Cleanup(func() { k.wipe(t) })
+	} else {
+		k.daemon, k.socket, err = containerd.Start(t.Context(), containerd.Options{
+			Dir: filepath.Join(k.node.Disk, "containerd"), State: k.node.RunDir, PodCIDR: k.node.Subnet, Bridge: k.node.Bridge})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(k.daemon.Stop)
 	}
-	t.Cleanup(k.daemon.Stop)
 	k.out = filepath.Join(k.node.Disk, "out")
 	if err := os.Mkdir(k.out, 0o755); err != nil {
 		t.Fatal(err)
@@ -110,8 +130,12 @@ func newKilled(t *testing.T) *killed {
 
 func (k *killed) startAgent(t *testing.T) {
 	t.Helper()
-	k.agent = k.start("agent", "--kubeconfig", k.path("v1.kubeconfig"), "--runtime-endpoint", k.socket, "--cgroup", k.node.Cgroup,
-		"--root-dir", filepath.Join(k.node.Disk, "agent"), "--port", "0")
+	runtime := []string{"--runtime", "embedded", "--pod-cidr", k.node.Subnet}
+	if k.daemon != nil {
+		runtime = []string{"--runtime-endpoint", k.socket}
+	}
+	k.agent = k.start(append([]string{"agent", "--kubeconfig", k.path("v1.kubeconfig"), "--cgroup", k.node.Cgroup,
+		"--root-dir", filepath.Join(k.node.Disk, "agent"), "--port", "0"}, runtime...)...)
 	k.agent.says("agent of node v1")
 }
 
@@ -215,13 +239,9 @@ func (k *killed) settled(t *testing.T) {
 // died while it was starting it, and runs once now.
 func (k *killed) ranOnce(t *testing.T) {
 	t.Helper()
-	running, err := k.daemon.Service().ListContainers(t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
+	now, err := k.running(t.Context())
 	if err != nil {
 		t.Fatal(err)
-	}
-	now := map[string]int{}
-	for _, c := range running {
-		now[c.Labels["io.kubernetes.pod.name"]]++
 	}
 	for i := range k.started {
 		name := fmt.Sprintf("p%d", i)
@@ -278,11 +298,7 @@ func (k *killed) left(ctx context.Context) error {
 	if err != nil || len(list.Items) > 0 {
 		errs = append(errs, fmt.Errorf("%d pods in the API: %w", len(list.Items), err))
 	}
-	boxes, err := k.daemon.Service().ListPodSandbox(ctx, nil)
-	containers, err2 := k.daemon.Service().ListContainers(ctx, nil)
-	if len(boxes)+len(containers) > 0 || err != nil || err2 != nil {
-		errs = append(errs, fmt.Errorf("%d sandboxes, %d containers: %v %v", len(boxes), len(containers), err, err2))
-	}
+	errs = append(errs, k.leftInRuntime(ctx))
 	host, err := cgroup.Find()
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func TestSoakIdleCost(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") == "" {
 		t.Skip("for make soak: it takes minutes, and a machine that does little else")
 	}
-	k := newKilled(t)
+	k := newKilled(t, false)
 	for i := range pods {
 		_, err := k.client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("idle", i)},

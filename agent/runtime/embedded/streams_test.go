@@ -1,0 +1,180 @@
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/client-go/transport/spdy"
+	utilexec "k8s.io/client-go/util/exec"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// stream runs what is at the URL, and returns what came of it.
+func (r *rig) stream(location string, in io.Reader, tty bool) (out, errOut string, err error) {
+	r.t.Helper()
+	at, err := url.Parse(location)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	executor, err := remotecommand.NewSPDYExecutor(&rest.Config{Host: at.Host}, http.MethodPost, at)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var o, e bytes.Buffer
+	options := remotecommand.StreamOptions{Stdin: in, Stdout: &o, Stderr: &e, Tty: tty}
+	if tty {
+		options.Stderr = nil
+	}
+	err = executor.StreamWithContext(ctx, options)
+	return o.String(), e.String(), err
+}
+
+func TestExecStreams(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("exec", nil)
+	id := r.run(box, of, shell("c", "exec sleep 1000"))
+	exec := func(tty bool, command ...string) string {
+		at, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: command, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	out, errOut, err := r.stream(exec(false, "/bin/sh", "-c", "cat; echo aside >&2; exit 7"), strings.NewReader("through\n"), false)
+	var code utilexec.CodeExitError
+	if out != "through\n" || errOut != "aside\n" || !errors.As(err, &code) || code.Code != 7 {
+		t.Errorf("got %q, %q, %v, want what was sent, aside, and code 7", out, errOut, err)
+	}
+	_, _, err = r.stream(exec(false, "nope"), strings.NewReader(""), false)
+	if !errors.As(err, &code) || code.Code != 127 {
+		t.Errorf("what is not there: %v, want code 127", err)
+	}
+	out, _, err = r.stream(exec(true, "/bin/sh", "-c", "test -t 0 && test -t 1 && read x && echo got $x"), strings.NewReader("a line\n"), true)
+	if err != nil || !strings.Contains(out, "got a line") {
+		t.Errorf("on a terminal: %q, %v", out, err)
+	}
+}
+
+// Who is attached sees what the container writes from then on, and writes to it; once that ends, its input does.
+func TestAttach(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("attach", nil)
+	for _, tty := range []bool{false, true} {
+		c := shell(fmt.Sprintf("tty-%v", tty), "read x; echo got $x; read y || echo over; echo aside >&2; exit 3")
+		c.Stdin, c.StdinOnce, c.Tty = true, true, tty
+		id := r.run(box, of, c)
+		at, err := r.Service.Attach(context.Background(), &cri.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := "first\n"
+		if tty {
+			in += "\x04" // the end, as one types it
+		}
+		out, errOut, err := r.stream(at, strings.NewReader(in), tty)
+		if err != nil || !strings.Contains(out, "got first") || !strings.Contains(out+errOut, "aside") {
+			t.Errorf("terminal %v: %q, %q, %v, want what was sent, and aside", tty, out, errOut, err)
+		}
+		if s := r.Exited(t, id); s.ExitCode != 3 || !strings.Contains(r.said(of, c), "got first") {
+			t.Errorf("terminal %v: it ended with %d and its log is %q", tty, s.ExitCode, r.said(of, c))
+		}
+	}
+}
+
+func TestPortForward(t *testing.T) {
+	r := newRig(t, true)
+	box, of := r.box("ports", nil)
+	web := config("web", "-listen=127.0.0.1:81") // its loopback, not the host's
+	r.run(box, of, web)
+	r.await("it listens", func() bool { return strings.Contains(r.said(of, web), "listening") })
+	location, err := r.Service.PortForward(context.Background(), &cri.PortForwardRequest{PodSandboxId: box, Port: []int32{81}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, upgrader, err := spdy.RoundTripperFor(&rest.Config{Host: at.Host})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, ready := make(chan struct{}), make(chan struct{})
+	forward, err := portforward.NewOnAddresses(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, at), []string{"127.0.0.1"}, []string{"0:81"}, stop, ready, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- forward.ForwardPorts() }()
+	select {
+	case <-ready:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	ports, err := forward.GetPorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/", ports[0].Local))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(answer.Body)
+	answer.Body.Close()
+	if !strings.Contains(string(text), "ports") {
+		t.Errorf("it answers %q, want its host's name", text)
+	}
+	close(stop)
+	<-done
+}
+
+// A log is in CRI's format whatever is written, and goes on in a new file when the old one was moved.
+func TestLogs(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("logs", nil)
+	c := shell("c", "head -c 40000 /dev/zero | tr '\\0' x; echo; echo end; while [ ! -e /dev/shm/go ]; do sleep 0.02; done; printf 'no newline'")
+	id := r.run(box, of, c)
+	file := filepath.Join(of.LogDirectory, c.LogPath)
+	r.await("it has spoken", func() bool { return strings.HasSuffix(r.said(of, c), "end\n") })
+	var tags []string
+	text, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(text)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 4)
+		if _, err := time.Parse(time.RFC3339Nano, f[0]); err != nil || f[1] != "stdout" {
+			t.Errorf("line %.60q", line)
+		}
+		tags = append(tags, fmt.Sprintf("%s%d", f[2], len(f[3])))
+	}
+	if got, want := strings.Join(tags, " "), "P16384 P16384 F7232 F3"; got != want {
+		t.Errorf("lines %s, want %s", got, want)
+	}
+	if err := os.Rename(file, file+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Service.ReopenContainerLog(context.Background(), id); err != nil {
+		t.Fatal(err)
+	}
+	r.exec(id, "touch", "/dev/shm/go")
+	r.Exited(t, id)
+	if got := r.said(of, c); got != "no newline\n" {
+		t.Errorf("the new file has %q", got)
+	}
+	if err := r.Service.ReopenContainerLog(context.Background(), id); err == nil {
+		t.Error("the log of one that has ended was opened anew")
+	}
+}
