@@ -13,6 +13,8 @@
 // (a) a Reserve Hold keeps the place: Holds are served, this user may make them, and the scheduler of all pods that could move
 // says in a Lease (v1alpha1.HonourLease) that it honours them; (b) otherwise no place is held.
 //
+// A round begins when no move of the last one is under way, since a plan does not book those.
+//
 // Nothing is kept here that cannot be lost: after a crash the next round plans anew from what the API says, and Holds that
 // a former run left are deleted, or end by themselves. What moves came to nothing is known in (b) from the Avoid Holds that
 // say so, if Holds are served; else it is forgotten.
@@ -24,5 +26,4 @@
 //
 //   - DryRunsDoNothing: a dry run sends nothing but questions.
 //   - OnlyOurHolds: no Hold is changed or deleted that others made.
-//   - OneAtATime: a round begins when no move of the last one is under way.
 package descheduler

@@ -1,0 +1,60 @@
+package descheduler
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/internal/intake"
+)
+
+func TestWhenPlacesAreHeld(t *testing.T) {
+	now := time.Now()
+	says := func(schedulers ...string) *coordinationv1.Lease {
+		at := metav1.NewMicroTime(now)
+		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HonourNamespace, Name: v1alpha1.HonourLease}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("it"), RenewTime: &at}}
+		v1alpha1.Honour(l, schedulers)
+		return l
+	}
+	for name, tc := range map[string]struct {
+		served bool
+		lease  *coordinationv1.Lease
+		may    bool
+		fails  bool
+		why    string
+	}{
+		"Berth schedules":              {true, says("default-scheduler"), true, false, ""},
+		"no Holds are served":          {false, says("default-scheduler"), true, false, "serves no Holds"},
+		"it may not make any":          {true, says("default-scheduler"), false, false, "may not create Holds"},
+		"another scheduler":            {true, nil, true, false, "there is no Lease kube-system/berth-scheduler"},
+		"beside another scheduler":     {true, says("berth-scheduler"), true, false, "some by default-scheduler"},
+		"who schedules cannot be seen": {true, says("default-scheduler"), true, true, "cannot be read"},
+	} {
+		client := fake.NewClientset()
+		if tc.lease != nil {
+			client = fake.NewClientset(tc.lease)
+		}
+		client.PrependReactor("create", "selfsubjectaccessreviews", func(ktesting.Action) (bool, runtime.Object, error) {
+			return true, &authorizationv1.SelfSubjectAccessReview{Status: authorizationv1.SubjectAccessReviewStatus{Allowed: tc.may}}, nil
+		})
+		if tc.fails {
+			client.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no route to host") })
+		}
+		w := newWorld(client, &v1alpha1.Client{}, nil)
+		w.served.Store(tc.served)
+		w.put(intake.New().Pod(copyOf(1, "n1")))
+		p := places(t.Context(), client, w, now)
+		if p.Held != (tc.why == "") || !strings.Contains(p.Why, tc.why) || p.Held != (p.Why == "") {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
