@@ -1,0 +1,117 @@
+package network_test
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// open opens a network of 4 addresses below 192.0.2.0/29 that no machine has, and removes it with the test.
+func open(t *testing.T) (network.Options, *network.Network) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		testkit.Skip(t, "root", "network devices are made by root")
+	}
+	o := network.Options{Dir: filepath.Join(t.TempDir(), "addresses"), CIDR: "192.0.2.0/29", Bridge: fmt.Sprintf("bn%d", os.Getpid()), Log: klog.Background()}
+	t.Cleanup(func() {
+		if err := network.Remove(o); err != nil {
+			t.Error(err)
+		}
+		if _, err := net.InterfaceByName(o.Bridge); err == nil {
+			t.Errorf("bridge %s is left", o.Bridge)
+		}
+		if rules, err := exec.Command("iptables", "-w", "-t", "nat", "-S", "POSTROUTING").Output(); err == nil && strings.Contains(string(rules), o.Bridge) {
+			t.Errorf("rules are left: %s", rules)
+		}
+	})
+	n, err := network.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, n
+}
+
+// namespace is a process in a network namespace of its own.
+func namespace(t *testing.T) int {
+	t.Helper()
+	c := exec.Command("sleep", "1000")
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	return c.Process.Pid
+}
+
+func TestAddresses(t *testing.T) {
+	o, n := open(t)
+	if again, err := network.Open(o); err != nil || again == nil {
+		t.Fatalf("opened again: %v", err)
+	}
+	pid := namespace(t)
+	a, err := n.Attach("one-with-a-long-id", pid)
+	if err != nil || a != netip.MustParseAddr("192.0.2.2") {
+		t.Fatalf("attached: %v, %v, want 192.0.2.2", a, err)
+	}
+	if err := n.Detach("one-with-a-long-id"); err != nil {
+		t.Fatal(err)
+	}
+	// The next one does not get the address that has just been given back.
+	b, err := n.Attach("two", pid)
+	if err != nil || b != netip.MustParseAddr("192.0.2.3") {
+		t.Fatalf("attached: %v, %v, want 192.0.2.3", b, err)
+	}
+	var last error
+	for i := range 5 {
+		_, last = n.Attach(fmt.Sprintf("more%d", i), namespace(t))
+	}
+	if last == nil || !strings.Contains(last.Error(), "no address of 192.0.2.0/29 is free") {
+		t.Errorf("one too many: %v, want that no address is free", last)
+	}
+	if err := n.Sweep(func(id string) bool { return id == "two" }); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 1 || left[0].Name() != "192.0.2.3" {
+		t.Errorf("after the sweep %v, %v are taken, want 192.0.2.3 alone", left, err)
+	}
+	for range 2 {
+		if err := n.Detach("two"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What cannot be attached holds no address.
+func TestNoNamespace(t *testing.T) {
+	o, n := open(t)
+	if _, err := n.Attach("nobody", 1<<30); err == nil {
+		t.Error("a process that is not there was attached")
+	}
+	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 0 {
+		t.Errorf("%v, %v are taken", left, err)
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	if _, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "nonsense", Bridge: "b"}); err == nil || !strings.Contains(err.Error(), `CIDR "nonsense"`) {
+		t.Errorf("%v, want the CIDR refused", err)
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	_, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "192.0.2.0/29", Bridge: "lo"})
+	if err == nil || !strings.Contains(err.Error(), "must be a bridge") {
+		t.Errorf("%v, want the device refused", err)
+	}
+}
