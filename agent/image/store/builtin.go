@@ -122,7 +122,10 @@ func (s *Store) make(name, source string, config v1.Config, files func() ([]file
 	if err != nil {
 		return err
 	}
-	if _, err := s.enter(entry{media: types.OCIManifestSchema1, name: name, builtin: true}, manifest, document); err != nil {
+	if err := w.stage(manifest, document); err != nil {
+		return err
+	}
+	if _, err := w.enter(entry{media: types.OCIManifestSchema1, name: name, builtin: true}, manifest, document); err != nil {
 		return err
 	}
 	return s.forgetOld(name)

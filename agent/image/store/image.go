@@ -28,11 +28,13 @@ type Image struct {
 
 // List is all images, by their first names and then by id.
 func (s *Store) List() ([]Image, error) {
-	var out []Image
-	err := s.locked(func() (err error) {
-		out, err = s.list()
-		return err
-	})
+	out, err := s.list()
+	if err != nil { // an image was removed meanwhile
+		err = s.locked(func() (err error) {
+			out, err = s.list()
+			return err
+		})
+	}
 	if err == nil && s.builtin != nil {
 		var more []Image
 		more, err = s.builtin.List()
@@ -56,7 +58,7 @@ func first(names []string) string {
 	return names[0]
 }
 
-// list is all images of this directory. The store is locked.
+// list is all images of this directory. While the store is not locked, one of them may be gone in between.
 func (s *Store) list() ([]Image, error) {
 	entries, err := s.readIndex()
 	if err != nil {

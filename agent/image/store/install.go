@@ -10,6 +10,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 
@@ -99,23 +100,34 @@ func (s *Store) install(ctx context.Context, src *source, progress Progress) (Im
 	if err := w.bringAll(ctx, src, ids, budget, progress); err != nil {
 		return Image{}, err
 	}
+	if err := w.stage(src.manifest, src.config); err != nil {
+		return Image{}, err
+	}
 	if err := syncDisk(s.dir); err != nil { // or a power cut leaves empty files in layers that count
 		return Image{}, err
 	}
-	e := entry{media: src.media, size: int64(len(src.manifest)), name: src.name, pulled: src.pulled}
-	return s.enter(e, src.manifest, src.config)
+	return w.enter(entry{media: src.media, name: src.name, pulled: src.pulled}, src.manifest, src.config)
 }
 
-// enter adds an image whose layers are there.
-func (s *Store) enter(e entry, manifest, config []byte) (image Image, err error) {
-	e.size = int64(len(manifest))
-	e.manifest, e.id = digest(manifest), digest(config)
-	err = s.locked(func() error {
-		if err := write(s.blob(e.manifest), manifest, true); err != nil {
+// stage writes manifest and configuration where enter takes them from: the disk may take its time for that.
+func (w *work) stage(documents ...[]byte) error {
+	for _, data := range documents {
+		if err := os.WriteFile(filepath.Join(w.dir, digest(data).Hex), data, 0o644); err != nil {
 			return err
 		}
-		if err := write(s.blob(e.id), config, true); err != nil {
-			return err
+	}
+	return nil
+}
+
+// enter adds an image whose layers are there, and whose manifest and configuration are staged.
+func (w *work) enter(e entry, manifest, config []byte) (image Image, err error) {
+	s := w.store
+	e.size, e.manifest, e.id = int64(len(manifest)), digest(manifest), digest(config)
+	err = s.locked(func() error {
+		for _, h := range []v1.Hash{e.manifest, e.id} {
+			if err := os.Rename(filepath.Join(w.dir, h.Hex), s.blob(h)); err != nil {
+				return err
+			}
 		}
 		entries, err := s.readIndex()
 		if err != nil {
