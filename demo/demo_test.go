@@ -1,0 +1,100 @@
+package demo
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/drain"
+)
+
+func TestOptionsAreChecked(t *testing.T) {
+	three := []string{"a", "b", "c"}
+	for words, o := range map[string]Options{
+		`act "juggle": must be one of place, memory, disk, drain, preempt`: {Acts: []string{"juggle"}, Nodes: three},
+		"2 nodes: the demo needs three":                                    {Nodes: three[:2]},
+	} {
+		o.Out = io.Discard
+		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%v, want %q", err, words)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{1500 * time.Microsecond: "1.5 ms", 38*time.Millisecond + 400: "38 ms", 2449 * time.Millisecond: "2.4 s"} {
+		if got := span(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestAnActMustComeTrue: what came otherwise than foretold, or harmed who did no harm, is an error.
+func TestAnActMustComeTrue(t *testing.T) {
+	s := &stage{narrator: narrator{io.Discard}}
+	moved := func(rounds int, to ...string) *drain.Result {
+		r := &drain.Result{Rounds: rounds}
+		for i, n := range to {
+			r.Pods = append(r.Pods, drain.Pod{Pod: "p", UID: string(rune('a' + i)), Outcome: drain.Moves, Round: i + 1, To: n, Ready: true})
+		}
+		return r
+	}
+	if err := s.compare(moved(2, "n1", "n2"), moved(2, "n1", "n2")); err != nil {
+		t.Errorf("as foretold: %v", err)
+	}
+	for name, came := range map[string]*drain.Result{"elsewhere": moved(2, "n1", "n3"), "in one round": moved(1, "n1", "n2"), "one alone": moved(2, "n1")} {
+		if s.compare(moved(2, "n1", "n2"), came) == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestCastSeesPods: the watch knows when pods came to something, and who is gone.
+func TestCastSeesPods(t *testing.T) {
+	client := fake.NewClientset()
+	c, err := watch(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := client.CoreV1().Pods(Namespace)
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: Namespace, UID: "u", Labels: map[string]string{"app": "web"}}}
+	if _, err := pods.Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p = p.DeepCopy()
+	p.Spec.NodeName, p.Status.Phase = "n1", corev1.PodRunning
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	if _, err := pods.Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.ready(t.Context(), "web", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[0].bound.IsZero() || got[0].ready.IsZero() || !got[0].failed.IsZero() {
+		t.Errorf("%+v", got[0])
+	}
+	s := &stage{narrator: narrator{io.Discard}, cast: c}
+	if err := s.unharmed(got); err != nil {
+		t.Error(err)
+	}
+	if err := pods.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.until(t.Context(), func() string {
+		if len(c.of("")) > 0 {
+			return "it is still there"
+		}
+		return ""
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if s.unharmed(got) == nil {
+		t.Error("a pod that is gone was not harmed")
+	}
+}
