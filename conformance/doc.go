@@ -7,6 +7,8 @@
 //
 // and print for each family how many passed and failed. TestAPI talks to the
 // API server as a separate process, because nothing of this rank may link it;
-// TestScheduling asks the engine directly. Deliberate differences are listed by
+// TestScheduling and TestDescheduler ask the engine directly. testdata/descheduler/random.jsonl.gz are
+// snapshots drawn at random, with what parity/descheduler/record saw the real
+// descheduler do with them. Deliberate differences are listed by
 // id in docs/divergence.md, which the tests read.
 package conformance

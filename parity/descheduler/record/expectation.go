@@ -1,0 +1,100 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// expectation is what a cycle may do; the README beside the vectors says what the fields mean.
+type expectation struct {
+	PolicyError  string            `json:"policyError,omitempty"`
+	ProfileError string            `json:"profileError,omitempty"`
+	Evicted      []string          `json:"evicted,omitempty"`
+	Ordered      bool              `json:"ordered,omitempty"`
+	Maybe        []string          `json:"maybe,omitempty"`
+	Count        *bounds           `json:"count,omitempty"`
+	PerNode      map[string]bounds `json:"perNode,omitempty"`
+	PerOwner     map[string]bounds `json:"perOwner,omitempty"`
+	Attempted    []string          `json:"attemptedBlocked,omitempty"`
+}
+
+type bounds struct {
+	Min int `json:"min"`
+	Max int `json:"max"`
+}
+
+// of fills in what runs had in common, and between what they varied.
+func (e *expectation) of(all []cycle, pods map[string]*corev1.Pod) {
+	times, refused := map[string]int{}, map[string]int{}
+	e.Count = &bounds{Min: len(all[0].evicted)}
+	e.Ordered = len(all[0].evicted) > 1
+	for _, c := range all {
+		for _, key := range c.evicted {
+			times[key]++
+		}
+		for _, key := range slices.Compact(sorted(c.refused)) {
+			refused[key]++
+		}
+		e.Count.add(len(c.evicted))
+		e.Ordered = e.Ordered && slices.Equal(c.evicted, all[0].evicted)
+	}
+	e.Evicted, e.Maybe = split(times, len(all))
+	e.Attempted, _ = split(refused, len(all))
+	if e.Ordered {
+		e.Evicted = all[0].evicted
+	}
+	if len(e.Maybe) > 0 {
+		e.PerNode = vary(all, func(key string) string { return pods[key].Spec.NodeName })
+		e.PerOwner = vary(all, func(key string) string { return ownerOf(pods[key]) })
+	}
+}
+
+// split divides keys into those that were there in all runs and the others.
+func split(times map[string]int, runs int) (always, sometimes []string) {
+	for _, key := range slices.Sorted(maps.Keys(times)) {
+		if times[key] == runs {
+			always = append(always, key)
+		} else {
+			sometimes = append(sometimes, key)
+		}
+	}
+	return always, sometimes
+}
+
+// vary are the bounds of how many pods of each kind went.
+func vary(all []cycle, kind func(key string) string) map[string]bounds {
+	counts := make([]map[string]int, len(all))
+	out := map[string]bounds{}
+	for i, c := range all {
+		counts[i] = map[string]int{}
+		for _, key := range c.evicted {
+			counts[i][kind(key)]++
+			out[kind(key)] = bounds{Min: len(c.evicted)}
+		}
+	}
+	for k, b := range out {
+		for _, n := range counts {
+			b.add(n[k])
+		}
+		out[k] = b
+	}
+	return out
+}
+
+func (b *bounds) add(n int) { b.Min, b.Max = min(b.Min, n), max(b.Max, n) }
+
+// ownerOf is namespace/kind/name of a pod's first owner.
+func ownerOf(p *corev1.Pod) string {
+	if len(p.OwnerReferences) == 0 {
+		return p.Namespace + "//" + p.Name
+	}
+	return p.Namespace + "/" + p.OwnerReferences[0].Kind + "/" + p.OwnerReferences[0].Name
+}
+
+func sorted(keys []string) []string {
+	out := slices.Clone(keys)
+	slices.Sort(out)
+	return out
+}
