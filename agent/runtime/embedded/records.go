@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -32,9 +33,10 @@ type sandboxRecord struct {
 	// Group is its cgroup.
 	Group   string
 	Address string `json:",omitempty"`
-	// Process and Start name the process that holds the namespaces; 0 before it is started.
+	// Process, Start and Boot name the process that holds the namespaces; 0 before it is started.
 	Process int    `json:",omitempty"`
 	Start   string `json:",omitempty"`
+	Boot    string `json:",omitempty"`
 	// Down says that it was stopped.
 	Down bool `json:",omitempty"`
 
@@ -110,6 +112,12 @@ func load(dir, name string, record any, raw *json.RawMessage, config proto.Messa
 		return fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
 	}
 	return nil
+}
+
+// bootID is another one each time that the machine has started.
+func bootID() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id))
 }
 
 func notFound(kind, id string) error {

@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"strings"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -28,7 +30,14 @@ func refuseSandbox(config *cri.PodSandboxConfig, handler string) error {
 			return refuse("ports.hostPort", "it maps no ports of the host")
 		}
 	}
-	return refuseNamespaces(security.GetNamespaceOptions())
+	n := security.GetNamespaceOptions()
+	for name := range config.GetLinux().GetSysctls() {
+		network := strings.HasPrefix(name, "net.")
+		if network && n.GetNetwork() == cri.NamespaceMode_NODE || !network && n.GetIpc() == cri.NamespaceMode_NODE {
+			return refuse("securityContext.sysctls "+name, "the pod shares that namespace with the node, which it would change")
+		}
+	}
+	return refuseNamespaces(n)
 }
 
 func refuseNamespaces(n *cri.NamespaceOption) error {

@@ -34,6 +34,10 @@ func TestRefusals(t *testing.T) {
 			c.PortMappings = []*cri.PortMapping{{HostPort: 80, ContainerPort: 80}}
 			return ""
 		},
+		"securityContext.sysctls net.ipv4.ip_forward": func(c *cri.PodSandboxConfig) string {
+			c.Linux.Sysctls = map[string]string{"net.ipv4.ip_forward": "0"}
+			return ""
+		},
 		"spec.hostNetwork": func(c *cri.PodSandboxConfig) string { // there is no other network here
 			c.Linux.SecurityContext.NamespaceOptions.Network = cri.NamespaceMode_POD
 			return ""

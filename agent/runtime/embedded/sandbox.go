@@ -70,7 +70,7 @@ func (s *sandbox) begin(r *Runtime) error {
 	_, err := r.self.spawn(inside.Sandbox, spec, spawn{flags: flags, process: r.self.pause, begun: func(p *process) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.process, s.record.Process, s.record.Start = p, p.pid, shim.StartOf(p.pid)
+		s.process, s.record.Process, s.record.Start, s.record.Boot = p, p.pid, shim.StartOf(p.pid), bootID()
 		return s.record.save(s.dir)
 	}})
 	return err

@@ -29,7 +29,10 @@ func (r *Runtime) takeUp() error {
 		if err != nil {
 			return err
 		}
-		s := &sandbox{dir: dir, record: record, process: findProcess(record.Process, record.Start)}
+		s := &sandbox{dir: dir, record: record}
+		if record.Boot == bootID() {
+			s.process = findProcess(record.Process, record.Start)
+		}
 		r.sandboxes[record.ID] = s
 	}
 	if dirs, err = os.ReadDir(r.opts.containers()); err != nil {

@@ -106,7 +106,7 @@ func (s *shim) start() (fault string, err error) {
 	for _, fd := range append(theirs[:], spec, report[1]) {
 		_ = syscall.Close(fd)
 	}
-	err = replace(ProcessFile, Processes{os.Getpid(), s.child, StartOf(s.child), StartOf(os.Getpid()), time.Now()}.text())
+	err = replace(ProcessFile, Processes{os.Getpid(), s.child, StartOf(s.child), StartOf(os.Getpid()), time.Now()}.text(), false)
 	if err != nil {
 		_ = syscall.Kill(s.child, syscall.SIGKILL)
 		return "", err

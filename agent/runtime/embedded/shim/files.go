@@ -106,7 +106,7 @@ func ReadExit(dir string) (e Exit, err error) {
 }
 
 // WriteExit writes DIR/exit, for a container whose shim did not.
-func WriteExit(dir string, e Exit) error { return replace(dir+"/"+ExitFile, e.text()) }
+func WriteExit(dir string, e Exit) error { return replace(dir+"/"+ExitFile, e.text(), true) }
 
 // StartOf is when a process was made, in the kernel's ticks since boot; "" if there is none.
 func StartOf(pid int) string {
@@ -127,15 +127,18 @@ func StartOf(pid int) string {
 	return string(rest[:max(indexByte(rest, ' '), 0)])
 }
 
-// replace writes a file whole: who reads it meanwhile, or after a crash of the machine, sees all of it or what was before.
-func replace(name string, text []byte) error {
+// replace writes a file whole: who reads it meanwhile sees all of it or what was before; with lasting, also who does so after
+// the machine has crashed.
+func replace(name string, text []byte, lasting bool) error {
 	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
+	if lasting && err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return syscall.Rename(name+".new", name)
