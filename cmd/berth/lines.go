@@ -76,16 +76,30 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 	if o.real.real {
 		next = "get nodes"
 	}
+	if o.real.embed.real || o.real.embed.virtual {
+		next = "run web --image berth.dev/workload:1 -- /workload -listen=:80"
+	}
 	fmt.Fprintf(l.w, "\nNext, in another terminal:  %s %s\nCtrl-C stops.\n", kubectl, next)
 }
+
+// ownRuntime is the embedded runtime, for people.
+const ownRuntime = "Berth's own runtime (containment, not a security boundary)"
 
 // nodes says what nodes there are.
 func (l lines) nodes(w io.Writer, o *upOptions, simulated []*corev1.Node) {
 	if o.real.real {
-		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", machineName(), o.real.endpoint)
+		in := o.real.endpoint
+		if o.real.embed.real {
+			in = ownRuntime
+		}
+		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", machineName(), in)
 	}
 	if o.real.virtual > 0 {
-		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each, of this machine's\n", o.real.virtual, o.real.memory, o.real.disk)
+		in := "a containerd each"
+		if o.real.embed.virtual {
+			in = ownRuntime
+		}
+		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each, of this machine's; pods run in %s\n", o.real.virtual, o.real.memory, o.real.disk, in)
 	}
 	if len(simulated) > 0 || !o.real.any() {
 		fmt.Fprintf(w, "  nodes\t%d simulated\t%s\n", len(simulated), sizes(simulated))

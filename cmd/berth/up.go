@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,8 +45,9 @@ func upCommand() *cobra.Command {
 		Long: `Runs an API server on an embedded etcd, the scheduler, the controllers and simulated
 nodes in one process. A second start goes on where the first one was. Ctrl-C stops.
 
-With --virtual-nodes or --real-node the nodes are real: pods run in containers. Then
-there are simulated nodes only if --nodes asks for them, and with the taint
+With --virtual-nodes or --real-node the nodes are real: pods run in containers, of containerd where
+it is installed, else of Berth's own runtime, which needs nothing (--runtime). Where neither can be
+had, it says what is missing, and nodes are simulated. With real nodes there are simulated ones only if --nodes asks for them, and with the taint
 berth.dev/simulated:NoSchedule. Virtual nodes go, with their pods, when the command
 ends; what one that was killed left behind goes at the next start.`,
 		Example: `  berth up
@@ -66,7 +68,12 @@ ends; what one that was killed left behind goes at the next start.`,
 			serverOptions(cmd.Flags(), &o.server, settings)
 			tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
 			if err := o.real.check(); err != nil {
-				return err
+				var c cannot
+				if !errors.As(err, &c) {
+					return err
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "berth: %s. So nodes are simulated.\n", strings.ReplaceAll(c.Error(), "\n", "; "))
+				o.real.real, o.real.virtual = false, 0
 			}
 			if err := o.moves.read(cmd.ErrOrStderr()); err != nil {
 				return err
@@ -182,7 +189,9 @@ func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, at 
 	so.Config, so.Listener, so.Log = as(config, pki.Scheduler().Name), at.scheduler, log.slog
 	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
 	page := newPage(at.controllers, settings)
-	settings.moves.start(p, config, settings, page)
+	if err := settings.moves.start(p, config, settings, page); err != nil {
+		return err
+	}
 	config = as(config, pki.Controllers().Name)
 	if err := page.serve(p.ctx, &p.wg, config); err != nil {
 		return err
