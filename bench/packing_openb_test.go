@@ -1,0 +1,71 @@
+package bench
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/load"
+)
+
+func packing(percent float64) rebalance.Policy {
+	var t rebalance.Thresholds
+	for _, name := range []string{"cpu", "memory", string(load.GPU)} {
+		t = append(t, rebalance.Threshold{Resource: name, Percent: percent})
+	}
+	return rebalance.Policy{Profiles: []rebalance.Profile{{Name: "pack", Balance: []rebalance.Strategy{&rebalance.HighNodeUtilization{Thresholds: t}}}}}
+}
+
+var allFills = flag.Bool("all-fills", false, "TestOpenBPacking: make the whole table")
+
+// TestOpenBPacking fills OpenB's cluster in three random orders and packs it: as the Kubernetes descheduler does beside
+// a scheduler that packs, by a plan, and by a plan that may evict half as many as the former. The rows
+// are those of docs/descheduler.md.
+func TestOpenBPacking(t *testing.T) {
+	nodes, all := openB(t)
+	docs, err := os.ReadFile("../docs/descheduler.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var missing []string
+	fills := []struct {
+		share   int // percent of the trace's pods
+		percent float64
+	}{{40, 50}, {50, 50}, {100, 50}, {40, 30}, {50, 30}}
+	if !*allFills {
+		fills = fills[:1]
+	}
+	for _, c := range fills {
+		for seed := range uint64(3) {
+			filled := fill(t, nodes, all[:len(all)*c.share/100], seed)
+			waiting := len(filled.pending)
+			theirs := filled.copy().pack(packing(c.percent), false, math.MaxInt)
+			ours := filled.copy().pack(packing(c.percent), true, math.MaxInt)
+			least := filled.cheapest(theirs.Emptied)
+			half := filled.copy().pack(packing(c.percent), true, theirs.Evicted/2)
+			row := fmt.Sprintf("| %d %% | %.0f %% | %d | %d | %d | %s | %d | %s | %s |", c.share, c.percent, seed+1, theirs.Before, waiting,
+				theirs.cells(), least, ours.cells(), half.cells())
+			if !strings.Contains(string(docs), row) {
+				missing = append(missing, row)
+			}
+			if ours.Emptied < theirs.Emptied || ours.Returned > 0 || ours.Pending > waiting {
+				t.Errorf("a plan empties fewer nodes than eviction, has pods come back, or leaves more waiting: %s", row)
+			}
+			if c == fills[0] && half.Emptied < theirs.Emptied {
+				t.Errorf("half of the evictions do not empty as many nodes: %s", row)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("docs/descheduler.md lacks these rows:\n%s", strings.Join(missing, "\n"))
+	}
+}
+
+// cells are nodes emptied, evictions, those whose pod came back, pods left waiting.
+func (t *tally) cells() string {
+	return fmt.Sprintf("%d / %d / %d / %d", t.Emptied, t.Evicted, t.Returned, t.Pending)
+}

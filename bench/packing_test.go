@@ -1,0 +1,246 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/rebalance/plan"
+	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/testkit"
+	"github.com/berthproject/berth/load"
+)
+
+// yard is OpenB's cluster while it is packed.
+type yard struct {
+	in      *intake.Intake
+	nodes   []*corev1.Node
+	state   *cluster.State
+	packer  *placement.Profile
+	engine  *placement.Engine
+	pods    map[string]*rebalance.Pod // by uid, those that are bound
+	pending []*rebalance.Pod
+	tally   tally
+	dying   []string // uids of pods that were evicted and are still there
+}
+
+// tally is what packing came to.
+type tally struct {
+	Rounds, Before, Emptied, Evicted, Returned, Moved, Pending int
+	moved                                                      map[string]bool // by controller
+}
+
+// mostAllocated is the profile of a scheduler that packs: nothing in it prefers empty nodes.
+func mostAllocated(t *testing.T) *placement.Profile {
+	c := placement.DefaultConfig()
+	c.Name, c.Fit.Strategy = "packer", placement.MostAllocated
+	c.Fit.Resources = append(c.Fit.Resources, placement.ResourceWeight{Name: string(load.GPU), Weight: 1})
+	c.Score = []placement.WeightedRule{{Rule: decision.TaintToleration, Weight: 3}, {Rule: decision.NodeAffinity, Weight: 2}, {Rule: decision.NodeResourcesFit, Weight: 1}}
+	p, err := placement.NewProfile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// fill places pods of the trace in a random order, as kube-scheduler's default profile does: spread.
+func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *yard {
+	y := &yard{in: intake.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*rebalance.Pod{}}
+	for _, n := range nodes {
+		y.state.UpsertNode(y.in.DeschedulerNode(n).Node)
+	}
+	c := placement.DefaultConfig()
+	c.Name = "packer" // these pods' scheduler, before it packed
+	spread, err := placement.NewProfile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := placement.NewEngine(y.state, spread, seed)
+	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(pods)) {
+		p := y.in.Descheduled(pods[i])
+		if !y.place(engine, p) {
+			y.pending = append(y.pending, p)
+		}
+	}
+	y.tally.Before = len(nodes) - y.empty()
+	return y
+}
+
+// copy is the yard once more, to be packed by a scheduler that packs.
+func (y *yard) copy() *yard {
+	c := *y
+	c.state, c.pods, c.pending, c.tally.moved = y.state.Fork(), maps.Clone(y.pods), slices.Clone(y.pending), map[string]bool{}
+	c.engine = placement.NewEngine(c.state, c.packer, 1)
+	return &c
+}
+
+// place binds a pod where an engine says; false: it fits nowhere.
+func (y *yard) place(e *placement.Engine, p *rebalance.Pod) bool {
+	var s decision.Summary
+	if e.Decide(p.Pod, &s); s.Outcome != decision.Scheduled {
+		return false
+	}
+	y.bind(p, s.Choice)
+	return true
+}
+
+func (y *yard) bind(p *rebalance.Pod, node string) {
+	bound := *p.Pod
+	bound.NodeName, bound.Phase = node, model.Running
+	y.pods[bound.UID] = &rebalance.Pod{Pod: &bound, Facts: p.Facts}
+	y.state.UpsertPod(&bound)
+}
+
+// evict takes a pod off its node and returns its replacement.
+func (y *yard) evict(p *rebalance.Pod) *rebalance.Pod {
+	y.state.RemovePod(p.UID)
+	delete(y.pods, p.UID)
+	y.tally.Evicted++
+	y.tally.moved[p.Owner.UID] = true
+	next := *p.Pod
+	next.UID, next.NodeName, next.Phase = fmt.Sprintf("%s-%d", p.Owner.UID, y.tally.Evicted), "", model.Pending
+	return &rebalance.Pod{Pod: &next, Facts: p.Facts}
+}
+
+func (y *yard) empty() (n int) {
+	for _, id := range y.state.NodeIDs() {
+		if len(y.state.Node(id).Pods) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (y *yard) snapshot() *rebalance.Snapshot {
+	s := &rebalance.Snapshot{Now: time.Unix(0, 0), Namespaces: map[string]model.Labels{}, Priorities: map[string]int32{}, Classes: map[string]string{}}
+	var nodes []*rebalance.Node
+	for _, n := range y.nodes {
+		nodes = append(nodes, y.in.DeschedulerNode(n))
+	}
+	var pods []*rebalance.Pod
+	for _, id := range y.state.NodeIDs() {
+		for _, p := range y.state.Node(id).Pods {
+			pods = append(pods, y.pods[p.UID])
+		}
+	}
+	s.Place(nodes, pods)
+	return s
+}
+
+// evicting is compatible mode: the scheduler places each replacement at once. The victims take their time to
+// stop, longer than a round, so that their room is not free before it is over.
+type evicting struct{ *yard }
+
+func (evicting) Places() bool { return false }
+
+func (evicting) Save() (func(), bool) { return nil, false }
+
+func (y evicting) Move(_, _ string, c *rebalance.Candidate) (*rebalance.Node, bool) {
+	next := y.evict(c.Pod)
+	dying := *c.Pod.Pod
+	dying.Deleting = true
+	y.state.UpsertPod(&dying)
+	y.dying = append(y.dying, dying.UID)
+	if !y.place(y.engine, next) {
+		y.pending = append(y.pending, next)
+	} else if y.pods[next.UID].NodeName == c.Node.Name {
+		y.tally.Returned++
+	}
+	return nil, true
+}
+
+// round makes one round of at most so many evictions and says how many there were.
+func (y *yard) round(policy rebalance.Policy, planned bool, most int) int {
+	before, snapshot := y.tally.Evicted, y.snapshot()
+	policy.Limits.Total = &most
+	if !planned {
+		rebalance.RunPolicy(snapshot, &policy, evicting{y})
+		for _, uid := range y.dying {
+			y.state.RemovePod(uid)
+		}
+		y.dying = nil
+		return y.tally.Evicted - before
+	}
+	p := plan.New(snapshot, y.state, plan.Options{Now: snapshot.Now, Profiles: map[string]*placement.Profile{"packer": y.packer}})
+	rebalance.RunPolicy(snapshot, &policy, p)
+	for _, m := range p.Plan().Moves {
+		y.bind(y.evict(y.pods[m.Pod.UID]), m.To)
+	}
+	return y.tally.Evicted - before
+}
+
+// pack makes rounds until one evicts nobody, ten at most, with so many evictions at most.
+func (y *yard) pack(policy rebalance.Policy, planned bool, most int) tally {
+	for y.tally.Rounds < 10 {
+		y.tally.Rounds++
+		if y.round(policy, planned, most-y.tally.Evicted) == 0 {
+			break
+		}
+		waiting := y.pending
+		y.pending = nil
+		for _, p := range waiting {
+			if !y.place(y.engine, p) {
+				y.pending = append(y.pending, p)
+			}
+		}
+	}
+	out := y.tally
+	out.Emptied, out.Moved, out.Pending = out.Before-(len(y.nodes)-y.empty()), len(out.moved), len(y.pending)
+	return out
+}
+
+// openB reads the trace; its pods get a controller each, and the scheduler that packs.
+func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
+	dir := os.Getenv("BERTH_OPENB")
+	if dir == "" {
+		testkit.Skip(t, "the OpenB data set", "BERTH_OPENB names no directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
+	}
+	nodes, err := load.Nodes(filepath.Join(dir, "openb_node_list_all_node.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
+		n.Status.Allocatable[corev1.ResourcePods] = *resource.NewQuantity(110, resource.DecimalSI)
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	}
+	if pods, err = load.Pods(filepath.Join(dir, "openb_pod_list_default.csv"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pods {
+		controller := true
+		p.Namespace, p.UID, p.Spec.SchedulerName = "openb", types.UID("uid-"+p.Name), "packer"
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: p.Name, UID: types.UID("rs-" + p.Name), Controller: &controller}}
+	}
+	return nodes, pods
+}
+
+// cheapest is how many pods must go at the least for so many nodes to be empty: those of the nodes that have fewest.
+func (y *yard) cheapest(nodes int) (sum int) {
+	var sizes []int
+	for _, id := range y.state.NodeIDs() {
+		if n := len(y.state.Node(id).Pods); n > 0 {
+			sizes = append(sizes, n)
+		}
+	}
+	slices.Sort(sizes)
+	for _, n := range sizes[:nodes] {
+		sum += n
+	}
+	return sum
+}
