@@ -26,10 +26,10 @@
 // scheduler; see audit.go for the names. The first violation ends the run.
 //
 // Everything is a function of the options and of what the caller schedules with
-// At: no clock, no goroutine, no map order, and randomness only as hashes of the
+// At: no clock, no goroutine (a compatible round of the descheduler is a coroutine), no map order, and randomness only as hashes of the
 // seed and names, so that a run with one event less goes otherwise only where that
 // event mattered.
 //
-// sim/strife lets all who displace do so at once. Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
+// sim/strife lets all who displace do so at once, sim/pingpong plays what moves pods in vain. Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
 // sim/replay records the scheduler's inputs and runs them again.
 package sim
