@@ -26,12 +26,13 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) Run(r *Round) {
 		for _, g := range groups {
 			g.count(r, space)
 		}
+		chosen.groups = indexGroups(groups)
 		for _, g := range groups {
 			switch {
 			case g.balanced():
 			case !r.Planned():
 				s.balance(r, g, chosen)
-			case !(&evening{round: r, of: g, groups: groups, scope: &s.Scope}).run():
+			case !(&evening{round: r, of: g, groups: chosen.groups, scope: &s.Scope}).run():
 				return
 			}
 		}
@@ -105,7 +106,7 @@ func (s *space) matching(sel *model.Selector) []sited {
 		}
 	}
 	for _, i := range s.byLabel[label] {
-		if p := s.pods[i]; sel.Matches(p.pod.Labels) {
+		if p := s.pods[i]; len(sel.Requirements) == 1 || sel.Matches(p.pod.Labels) {
 			out = append(out, p)
 		}
 	}

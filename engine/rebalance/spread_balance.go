@@ -9,9 +9,10 @@ import (
 
 // choice are the pods that are to go, each once, in the order in which they were chosen.
 type choice struct {
-	round *Round
-	has   map[*Pod]bool
-	all   []*Candidate
+	round  *Round
+	groups *spreadGroups // of the namespace that is looked at
+	has    map[*Pod]bool
+	all    []*Candidate
 }
 
 func (c *choice) add(of *Candidate) {
@@ -70,7 +71,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *Round, g *sprea
 			if p == nil {
 				break
 			}
-			chosen.add(g.candidate(r, p, sorted[j], nil))
+			chosen.add(g.candidate(r, p, sorted[j], chosen.groups))
 		}
 		left[j] -= n
 		left[i] += n
@@ -144,7 +145,7 @@ func choosy(p *Pod) bool {
 }
 
 // candidate makes one of a pod of a domain; groups are all constraints that its move must not make worse.
-func (g *spreadGroup) candidate(r *Round, p *Pod, d *crowd, groups []*spreadGroup) *Candidate {
+func (g *spreadGroup) candidate(r *Round, p *Pod, d *crowd, groups *spreadGroups) *Candidate {
 	from := r.NodeOf(p)
 	return &Candidate{Pod: p, Node: from,
 		Reason: func() string {

@@ -1,12 +1,16 @@
 package rebalance
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
 
 // evening plans moves from the fullest domain of a constraint until it is balanced or no pod of it can go.
 type evening struct {
 	round  *Round
 	of     *spreadGroup
-	groups []*spreadGroup // all of the namespace
+	groups *spreadGroups // all of the namespace
 	scope  *Scope
 	queues map[*crowd][]*Pod // who has not been tried
 }
@@ -26,9 +30,7 @@ func (e *evening) run() bool {
 		from := e.round.NodeOf(p)
 		switch e.round.Evict(e.of.candidate(e.round, p, c, e.groups)) {
 		case Went:
-			for _, g := range e.groups {
-				g.moved(p, from, e.round.NodeOf(p))
-			}
+			e.groups.of(p, func(g *spreadGroup) { g.moved(from, e.round.NodeOf(p)) })
 		case TotalLimit:
 			return false
 		}
@@ -74,10 +76,7 @@ func goFirst(a, b *Pod) int {
 }
 
 // moved counts a pod where it went.
-func (g *spreadGroup) moved(p *Pod, from, to *Node) {
-	if !g.selector.Matches(p.Labels) {
-		return
-	}
+func (g *spreadGroup) moved(from, to *Node) {
 	if c := g.crowdOf(from); c != nil {
 		c.size--
 	}
@@ -89,19 +88,49 @@ func (g *spreadGroup) moved(p *Pod, from, to *Node) {
 // unevenness is the gain of a move: of the constraints that count the pod, the squares of the sizes of the two domains
 // added up. As each move makes the sum over all domains less, no constraint is bettered at the cost of
 // another for ever.
-func unevenness(p *Pod, from, to *Node, groups []*spreadGroup) Gain {
+func unevenness(p *Pod, from, to *Node, groups *spreadGroups) Gain {
 	out := Gain{Of: "sum of squares of the pods in the two domains"}
-	for _, g := range groups {
-		if !g.selector.Matches(p.Labels) {
-			continue
-		}
+	groups.of(p, func(g *spreadGroup) {
 		a, b := g.crowdOf(from), g.crowdOf(to)
 		if a == nil || b == nil || a == b {
-			continue
+			return
 		}
 		x, y := int64(a.size), int64(b.size)
 		out.Before += x*x + y*y
 		out.After += (x-1)*(x-1) + (y+1)*(y+1)
-	}
+	})
 	return out
+}
+
+// spreadGroups finds the constraints that count a pod.
+type spreadGroups struct {
+	byLabel map[model.Label][]*spreadGroup // that count only pods with the label
+	rest    []*spreadGroup
+}
+
+func indexGroups(all []*spreadGroup) *spreadGroups {
+	s := &spreadGroups{byLabel: map[model.Label][]*spreadGroup{}}
+	for _, g := range all {
+		if label, one := exact(g.selector); one {
+			s.byLabel[label] = append(s.byLabel[label], g)
+		} else {
+			s.rest = append(s.rest, g)
+		}
+	}
+	return s
+}
+
+// of calls do for each that counts the pod.
+func (s *spreadGroups) of(p *Pod, do func(*spreadGroup)) {
+	try := func(list []*spreadGroup) {
+		for _, g := range list {
+			if g.selector.Matches(p.Labels) {
+				do(g)
+			}
+		}
+	}
+	for _, l := range p.Labels {
+		try(s.byLabel[l])
+	}
+	try(s.rest)
 }
