@@ -13,6 +13,7 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
 // Directories are called by process and number, so that those of killed processes are known.
@@ -35,6 +36,7 @@ func sweepLeft() {
 		if _, err := fmt.Sscanf(dir, runtimeDir, &pid, &n); err != nil || alive(pid) {
 			continue
 		}
+		_ = embedded.Wipe(ctx, embedded.Options{Dir: dir + "/c", Bridge: bridgeName(pid, int64(n))})
 		_ = containerd.Wipe(containerd.Options{Dir: dir + "/c", State: dir + "/s", Bridge: bridgeName(pid, int64(n))})
 		if host, err := cgroup.Find(); err == nil && host.Exists(cgroupName(pid, int64(n))) {
 			_ = host.Kill(cgroupName(pid, int64(n)))

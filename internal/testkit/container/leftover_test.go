@@ -2,6 +2,7 @@ package container
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,24 +10,36 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
 // What a killed test process has left is removed by the next one.
 func TestLeftoversAreSwept(t *testing.T) {
-	if os.Getenv("BERTH_TEST_LEAVE") != "" {
-		r := Start(t, nil)
-		r.Workload(t)
-		r.Run(t, Pod{Name: "left", Args: []string{"-listen=:80"}})
-		t.Logf("made %s", r.Dir)
-		os.Exit(3) // no clean-up runs
+	switch os.Getenv("BERTH_TEST_LEAVE") {
+	case "containerd":
+		leave(t, Start(t, nil).Parts)
+	case "embedded":
+		leave(t, StartEmbedded(t, true, nil).Parts)
 	}
+	t.Run("containerd", func(t *testing.T) { sweeps(t, "containerd", containerd.Missing(true)) })
+	t.Run("embedded", func(t *testing.T) { sweeps(t, "embedded", embedded.Missing()) })
+}
+
+func leave(t *testing.T, r *Parts) {
+	r.Workload(t)
+	r.Run(t, Pod{Name: "left", Args: []string{"-listen=:80"}})
+	t.Logf("made %s", r.Dir)
+	os.Exit(3) // no clean-up runs
+}
+
+func sweeps(t *testing.T, which string, missing error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLeftoversAreSwept$", "-test.v")
-	cmd.Env = append(os.Environ(), "BERTH_TEST_LEAVE=yes")
+	cmd.Env = append(os.Environ(), "BERTH_TEST_LEAVE="+which)
 	out, _ := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 3 {
-		if err := containerd.Missing(true); err != nil {
-			testkit.Skip(t, "containerd", err.Error())
+		if missing != nil {
+			testkit.Skip(t, which, missing.Error())
 		}
 		t.Fatalf("the test that leaves something did not come so far: %s", out)
 	}
@@ -43,5 +56,8 @@ func TestLeftoversAreSwept(t *testing.T) {
 		if data, _ := os.ReadFile(path); bytes.Contains(data, []byte(left[0])) {
 			t.Errorf("a process is left: %q", data)
 		}
+	}
+	if _, err := net.InterfaceByName(bridgeName(cmd.Process.Pid, 1)); err == nil {
+		t.Error("its bridge is left")
 	}
 }
