@@ -52,8 +52,12 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	}
 	logToStderr()
 	registry := metrics.NewRegistry()
+	counts, err := descheduler.NewCounts(registry)
+	if err != nil {
+		return err
+	}
 	o := descheduler.Options{Policy: policy.Policy, Mode: descheduler.Mode(f.mode), DryRun: f.dryRun, Interval: f.interval, Timeout: f.timeout,
-		Patience: carry.DefaultPatience(), Metrics: registry, Log: klog.Background()}
+		Patience: carry.DefaultPatience(), Counts: counts, Log: klog.Background()}
 	o.Planned, o.Say = f.told(out, cmd.ErrOrStderr())
 	if f.interval == 0 {
 		r, err := deschedule(ctx, config, settings, o, false)

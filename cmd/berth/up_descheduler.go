@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/control/descheduler"
+	"github.com/berthproject/berth/control/lead"
 	"github.com/berthproject/berth/engine/rebalance/carry"
 	"github.com/berthproject/berth/internal/config"
 )
@@ -45,14 +47,18 @@ func (d *upDescheduler) read(errs io.Writer) (err error) {
 }
 
 // start starts the descheduler, if there is a policy. What it does is in the log; its metrics are on the controllers' page.
-func (d *upDescheduler) start(p *parts, c *rest.Config, settings settings, page *page) {
+func (d *upDescheduler) start(p *parts, c *rest.Config, settings settings, page *page) error {
 	if d.file == "" {
-		return
+		return nil
+	}
+	counts, err := descheduler.NewCounts(page.registry)
+	if err != nil {
+		return err
 	}
 	c = as(c, pki.Component(descheduler.Component).Name)
 	c.QPS = -1
 	log := klog.Background()
-	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Patience: carry.DefaultPatience(), Metrics: page.registry, Log: log,
+	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Patience: carry.DefaultPatience(), Counts: counts, Log: log,
 		Say: func(line string) { log.Info("Descheduler: " + line) },
 		Planned: func(r *descheduler.Report) {
 			log.Info("Descheduler: a round", "moves", len(r.Moves), "stay", r.Counts, "took", r.Took, "idle", r.Idle, "places", r.Places)
@@ -61,13 +67,21 @@ func (d *upDescheduler) start(p *parts, c *rest.Config, settings settings, page 
 	// of berth up, and after a crash it need not wait until its own Lease has run out.
 	e := deschedulerElection()
 	e.Identity = "berth-up"
+	work := func(ctx context.Context, c *rest.Config) error {
+		_, err := deschedule(ctx, c, settings, o, true)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
 	p.run("descheduler", func(ctx context.Context) error {
-		return elected(ctx, e, c, io.Discard, func(ctx context.Context, c *rest.Config) error {
-			_, err := deschedule(ctx, c, settings, o, true)
-			if ctx.Err() != nil {
-				return nil
+		for {
+			err := elected(ctx, e, c, io.Discard, work)
+			if !errors.Is(err, lead.ErrLost) {
+				return err
 			}
-			return err
-		})
+			log.Info("Descheduler: the Lease was lost, as when the machine sleeps; it is competed for again")
+		}
 	})
+	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// counts are the Kubernetes descheduler's metrics, and beside them what it has nothing like.
-type counts struct {
+// Counts are the Kubernetes descheduler's metrics, and beside them what it has nothing like.
+type Counts struct {
 	evictions, old     *prometheus.CounterVec
 	round, oldRound    prometheus.Histogram
 	strategy, oldStrat *prometheus.HistogramVec
@@ -20,13 +20,13 @@ type counts struct {
 	refused            *prometheus.GaugeVec
 }
 
-// newCounts has them shown; into may be nil.
-func newCounts(into prometheus.Registerer) (*counts, error) {
+// NewCounts has them shown; into may be nil: then they only count. An error means that another metric has the name of one.
+func NewCounts(into prometheus.Registerer) (*Counts, error) {
 	buckets := prometheus.ExponentialBuckets(0.01, 2.5, 12)
 	const pods = "Number of pods that were evicted, or could not be (result error), by strategy, profile, namespace and node."
 	pod, strategy := []string{"result", "strategy", "profile", "namespace", "node"}, []string{"strategy", "profile"}
 	const old = "Deprecated upstream: "
-	c := &counts{
+	c := &Counts{
 		evictions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted_total", Help: pods}, pod),
 		old:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted", Help: old + "see descheduler_pods_evicted_total."}, pod),
 		round:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_loop_duration_seconds", Help: "Time that a round took, without what it then waited for.", Buckets: buckets}),
@@ -54,18 +54,18 @@ func build() prometheus.Collector {
 	return g
 }
 
-func (c *counts) evicted(result string, l *leave) {
+func (c *Counts) evicted(result string, l *leave) {
 	for _, v := range []*prometheus.CounterVec{c.evictions, c.old} {
 		v.WithLabelValues(result, l.strategy, l.profile, l.pod.Namespace, l.pod.NodeName).Inc()
 	}
 }
 
-func (c *counts) ran(strategy, profile string, took time.Duration) {
+func (c *Counts) ran(strategy, profile string, took time.Duration) {
 	c.strategy.WithLabelValues(strategy, profile).Observe(took.Seconds())
 	c.oldStrat.WithLabelValues(strategy, profile).Observe(took.Seconds())
 }
 
-func (c *counts) rounded(r *Report) {
+func (c *Counts) rounded(r *Report) {
 	c.round.Observe(r.Took.Seconds())
 	c.oldRound.Observe(r.Took.Seconds())
 	if r.Mode != Planned {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
 
@@ -47,7 +46,7 @@ type Options struct {
 	// Alone says why a round must not begin, since another descheduler is at work; nil: nobody asks.
 	Alone func(context.Context) error
 
-	Metrics prometheus.Registerer // nil: they only count
+	Counts *Counts // nil: some that nobody sees
 	// Synced is called when the cluster is known; may be nil.
 	Synced func()
 	// Planned is told of each round when it has decided, Say of what happens in between; both may be nil.

@@ -96,7 +96,7 @@ func (r *Runner) watched(profile string, strategies []rebalance.Strategy) (out [
 type stopwatch struct {
 	rebalance.Strategy
 	profile string
-	counts  *counts
+	counts  *Counts
 }
 
 // Run is rebalance.Strategy's.

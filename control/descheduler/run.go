@@ -16,7 +16,7 @@ import (
 type Runner struct {
 	o       Options
 	world   *world
-	metrics *counts
+	metrics *Counts
 
 	memory     *plan.Memory
 	mode       plan.Mode
@@ -30,11 +30,10 @@ func New(o Options) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	counts, err := newCounts(o.Metrics)
-	if err != nil {
-		return nil, err
+	if o.Counts == nil {
+		o.Counts, _ = NewCounts(nil) // fails only where they are shown
 	}
-	r := &Runner{o: o, metrics: counts, memory: plan.NewMemory(), told: map[*carry.Move]string{}, complained: map[string]bool{}}
+	r := &Runner{o: o, metrics: o.Counts, memory: plan.NewMemory(), told: map[*carry.Move]string{}, complained: map[string]bool{}}
 	r.world = newWorld(o.Client, o.Holds, slices.Collect(maps.Keys(o.Profiles)))
 	return r, nil
 }
