@@ -4,7 +4,7 @@ SHELL = bash
 GO ?= go
 SHELLS = ./actuate/... ./agent/... ./control/... ./feed/... ./load/...
 
-.PHONY: help build test vet race check bench soak test-v2 bench-pressure fuzz-parity bench-parity bench-descheduler e2e-kube fmt
+.PHONY: help build test vet race check bench soak test-v2 bench-pressure bench-pods fuzz-parity bench-parity bench-descheduler e2e-kube fmt
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ soak: ## the long kill loops, big seeds and 100,000 simulations; prints their co
 
 bench-pressure: ## a node out of memory: crossing to SIGKILL beside polls of 1 s and 10 s (ARGS=-quick: a smoke test, ARGS=-help: choices)
 	CGO_ENABLED=0 $(GO) run ./bench/pressure $(ARGS)
+
+bench-pods: ## the embedded runtime: start and removal of 100 pods on one node, memory of their shims
+	CGO_ENABLED=0 $(GO) run ./bench/pods $(ARGS)
 
 test-v2: ## the tests of cgroup v2 in an emulated machine that has it; writes docs/test-v2.txt
 	.ci/test-v2 docs/test-v2.txt
