@@ -1,8 +1,10 @@
 package config
 
 import (
+	"math/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -21,29 +23,62 @@ func FuzzPolicies(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		js, err := yaml.YAMLToJSONStrict([]byte(text))
+	f.Fuzz(meansTheSame)
+}
+
+// TestMangledPolicies is a short FuzzPolicies that needs no instrumented build: words of the files are put into each
+// other's places.
+func TestMangledPolicies(t *testing.T) {
+	files, err := filepath.Glob("testdata/policies/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts, words []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+		words = append(words, strings.Fields(string(text))...)
+	}
+	r := rand.New(rand.NewSource(1))
+	for range 3000 {
+		text := texts[r.Intn(len(texts))]
+		for range 1 + r.Intn(3) {
+			own := strings.Fields(text)
+			text = strings.Replace(text, own[r.Intn(len(own))], words[r.Intn(len(words))], 1+r.Intn(2))
+		}
+		if meansTheSame(t, text); t.Failed() {
+			t.Fatalf("in\n%s", text)
+		}
+	}
+}
+
+// meansTheSame: a policy that is read converts to one that means the same.
+func meansTheSame(t *testing.T, text string) {
+	js, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		return
+	}
+	for _, version := range []string{DeschedulerAPIVersion, DeschedulerOldAPIVersion} {
+		d := Document{File: "fuzz", APIVersion: version, Kind: DeschedulerKind, JSON: js}
+		first, err := ReadDescheduler(d, DeschedulerReading{})
+		if err != nil {
+			continue
+		}
+		out, _, err := ConvertDescheduler(d)
+		if err != nil {
+			t.Errorf("is read, and not converted: %v", err)
 			return
 		}
-		for _, version := range []string{DeschedulerAPIVersion, DeschedulerOldAPIVersion} {
-			d := Document{File: "fuzz", APIVersion: version, Kind: DeschedulerKind, JSON: js}
-			first, err := ReadDescheduler(d, DeschedulerReading{})
-			if err != nil {
-				continue
-			}
-			out, _, err := ConvertDescheduler(d)
-			if err != nil {
-				t.Fatalf("is read, and not converted: %v", err)
-			}
-			again, err := yaml.YAMLToJSON(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			second, err := ReadDescheduler(Document{File: "fuzz", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: again}, DeschedulerReading{})
-			if err != nil || written(t, first.Policy) != written(t, second.Policy) {
-				t.Fatalf("%v: converted it means something else:\n%s", err, out)
-			}
+		again, err := yaml.YAMLToJSON(out)
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		second, err := ReadDescheduler(Document{File: "fuzz", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: again}, DeschedulerReading{})
+		if err != nil || written(t, first.Policy) != written(t, second.Policy) {
+			t.Errorf("%v: converted it means something else:\n%s", err, out)
+		}
+	}
 }

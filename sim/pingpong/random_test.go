@@ -50,7 +50,7 @@ func randomCluster(r *rand.Rand) string {
 
 // TestNothingComesBackInRandomClustersSoak: whatever the cluster, no evicted pod returns, and it comes to rest.
 func TestNothingComesBackInRandomClustersSoak(t *testing.T) {
-	runs := int64(12)
+	runs := int64(8)
 	if os.Getenv("BERTH_SOAK") != "" {
 		runs = 400
 	}
