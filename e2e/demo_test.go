@@ -94,5 +94,5 @@ func nothingOfDemo(t *testing.T, h home) {
 			t.Errorf("left: %s", file)
 		}
 	}
-	noneLeft(t, h.path("state/berth/demo"))
+	noneLeft(t, h.path("state/berth/demo/nodes"))
 }
