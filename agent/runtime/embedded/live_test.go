@@ -60,9 +60,9 @@ func TestWhatContainersShare(t *testing.T) {
 	box, of = r.box("shared", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
-	r.run(box, of, shell("a", "exec sleep 1000"))
+	r.run(box, of, shell("a", "exec sleep 777"))
 	long := itoa(1_000_000 + os.Getpid()) // nobody else sleeps for so long
-	if got, _ = r.output(box, of, shell("b", "ps | grep -c '[s]leep 1000'; sleep "+long+" &")); got != "1\n" {
+	if got, _ = r.output(box, of, shell("b", "ps | grep -c '[s]leep 777'; sleep "+long+" &")); got != "1\n" {
 		t.Errorf("shared: %q, want one sleep to be seen", got)
 	}
 	r.await("what b left behind is killed", func() bool {
