@@ -20,16 +20,17 @@ import (
 func main() {
 	berth := flag.String("berth", "..", "folder of Berth's module")
 	patience := flag.Duration("patience", 3*time.Minute, "how long to wait until all pods are placed or refused")
+	only := flag.String("only", "", "descheduler: that part alone")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *berth, *patience); err != nil {
+	if err := run(ctx, *berth, *patience, *only == "descheduler"); err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, module string, patience time.Duration) error {
+func run(ctx context.Context, module string, patience time.Duration, descheduler bool) error {
 	dir, err := os.MkdirTemp("", "berth-cluster-")
 	if err != nil {
 		return err
@@ -49,6 +50,21 @@ func run(ctx context.Context, module string, patience time.Duration) error {
 		return err
 	}
 	fmt.Printf("kube-apiserver %s at %s\n", version.GitVersion, c.address)
+	found := &findings{}
+	if !descheduler {
+		if err := c.replace(ctx, found, berth, module, patience); err != nil {
+			return err
+		}
+		c.stopBerth()
+	}
+	if err := c.deschedule(ctx, found, berth, module); err != nil {
+		return err
+	}
+	return found.print()
+}
+
+// replace has berth scheduler, and then berth controller, in place of the stock components.
+func (c *cluster) replace(ctx context.Context, found *findings, berth, module string, patience time.Duration) error {
 	deployed, err := c.deploy(ctx, filepath.Join(module, "deploy", "scheduler.yaml"))
 	if err != nil {
 		return err
@@ -71,7 +87,6 @@ func run(ctx context.Context, module string, patience time.Duration) error {
 		return err
 	}
 	time.Sleep(2 * time.Second) // events are written after what they tell
-	found := &findings{}
 	if err := c.check(ctx, found, played); err != nil {
 		return err
 	}
@@ -82,14 +97,7 @@ func run(ctx context.Context, module string, patience time.Duration) error {
 	if p.Says("forbidden") || p.Ended() {
 		found.fault("the scheduler said: %s", p.Tail())
 	}
-	if err := c.control(ctx, found, berth, module); err != nil {
-		return err
-	}
-	c.stopBerth()
-	if err := c.deschedule(ctx, found, berth, module); err != nil {
-		return err
-	}
-	return found.print()
+	return c.control(ctx, found, berth, module)
 }
 
 // fill lets the pods arrive and waits until each is placed or refused.
