@@ -55,7 +55,7 @@ bench-parity: ## Berth beside the real kube-scheduler and the real descheduler, 
 bench-descheduler: ## the last stage of bench-parity alone (ARGS=-quick: a smoke test, ARGS=-help: choices)
 	cd parity/descheduler && CGO_ENABLED=0 $(GO) run . $(ARGS)
 
-e2e-kube: ## berth scheduler and berth controller on the real kube-apiserver and etcd: 1,000 pods, budgets, taints, lost nodes (the first build takes minutes)
+e2e-kube: ## berth scheduler, controller and descheduler on the real kube-apiserver and etcd: 1,000 pods, budgets, taints, lost nodes; the descheduler beside the real kube-scheduler (the first build takes minutes; ARGS="-only descheduler")
 	cd parity && CGO_ENABLED=0 $(GO) run ./cluster $(ARGS)
 
 fmt: ## gofmt all files
