@@ -143,7 +143,7 @@ func thin(r *Round, c *copies, on *copiesOn, most int) Outcome {
 		if r.Planned() && c.countOn(r, on.node) <= most {
 			return Went
 		}
-		if !r.Evictable(p) {
+		if !r.Evictable(p) || r.Planned() && !r.Fits(p) { // without a plan only those are copies that fit
 			continue
 		}
 		switch r.Evict(c.candidate(r, p, on.node)) {

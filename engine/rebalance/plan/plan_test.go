@@ -234,3 +234,18 @@ func TestMemoryGrowsAndForgets(t *testing.T) {
 		t.Error("not swept")
 	}
 }
+
+// TestAHoldThatIsOverKeepsNoRoom: it may be seen for a little longer than it lasts.
+func TestAHoldThatIsOverKeepsNoRoom(t *testing.T) {
+	for until, want := range map[time.Duration]bool{-time.Second: true, time.Minute: false} {
+		phantom := aPod("db-1", "", 3500)
+		phantom.Nominated, phantom.Phantom, phantom.UID = "b", true, "hold/x/h"
+		h := &model.Hold{Namespace: "x", Name: "h", Type: model.Reserve, Owner: phantom.Owner, Node: "b", Cause: Cause, Until: now.Add(until), Victim: "db-0", Phantom: phantom}
+		s := stateOf(aNode("a"), aNode("b"), aPod("web-1", "a", 600), aPod("full-1", "a", 3000), h)
+		snap := snapshot(s)
+		p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
+		if _, went := p.Move("S", "p", candidate(snap, "web-1")); went != want {
+			t.Errorf("the Hold ends in %v: went %t, %+v", until, went, p.Plan().Refused)
+		}
+	}
+}

@@ -56,6 +56,7 @@ func New(snap *rebalance.Snapshot, s *cluster.State, o Options) *Planner {
 			p.fork.RemoveHold(h.Namespace, h.Name)
 		}
 	}
+	p.fork.ExpireHolds(o.Now) // they may be there a little longer
 	p.books = openBooks(s)
 	return p
 }
