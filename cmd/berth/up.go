@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,18 +66,9 @@ ends; what one that was killed left behind goes at the next start.`,
 			}
 			serverOptions(cmd.Flags(), &o.server, settings)
 			tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
-			if err := o.real.check(); err != nil {
-				var c cannot
-				if !errors.As(err, &c) {
-					return err
-				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "berth: %s. So nodes are simulated.\n", strings.ReplaceAll(c.Error(), "\n", "; "))
-				o.real.real, o.real.virtual = false, 0
-			}
-			if err := o.moves.read(cmd.ErrOrStderr()); err != nil {
+			if err := o.real.orSimulated(cmd.ErrOrStderr(), o.real.check()); err != nil {
 				return err
 			}
-			settings.moves = o.moves
 			if o.real.any() && !cmd.Flags().Changed("nodes") {
 				o.nodes.count = 0
 			}
@@ -102,6 +92,10 @@ ends; what one that was killed left behind goes at the next start.`,
 
 func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) error {
 	started := time.Now()
+	if err := o.moves.read(os.Stderr); err != nil {
+		return err
+	}
+	settings.moves = o.moves
 	nodes, err := o.nodes.nodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
 	if err != nil {
 		return err

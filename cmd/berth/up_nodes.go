@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,17 @@ type embeddedNodes struct{ real, virtual bool }
 
 // cannot says that real nodes cannot be made here, and nobody has asked for a way that would have to do.
 type cannot struct{ error }
+
+// orSimulated says what real nodes lack here, and asks for none then.
+func (f *upNodes) orSimulated(w io.Writer, fault error) error {
+	var c cannot
+	if !errors.As(fault, &c) {
+		return fault
+	}
+	fmt.Fprintf(w, "berth: %s. So nodes are simulated.\n", strings.ReplaceAll(c.Error(), "\n", "; "))
+	f.real, f.virtual = false, 0
+	return nil
+}
 
 // choose decides what runs pods.
 func (f *upNodes) choose() error {
