@@ -89,7 +89,8 @@ func (t *table) see(p *corev1.Pod) {
 	}
 }
 
-// score counts evictions, those whose replacement is on the node that they left, and those after a time.
+// score counts evictions, those whose replacement is on the node that they left, and those after a time. One watch tells all in
+// the order in which it happened: a replacement comes after who left.
 func (t *table) score(after time.Time) (out score) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +110,7 @@ func (t *table) score(after time.Time) (out score) {
 			out.late++
 		}
 		for _, s := range came {
-			if taken[s] || s.owner != l.owner || s.came.Before(l.left.Add(-time.Second)) || s == l || s.node == "" {
+			if taken[s] || s.owner != l.owner || s.came.Before(l.left) || s == l || s.node == "" {
 				continue
 			}
 			taken[s] = true
