@@ -46,7 +46,7 @@ func capabilities(c *cri.Capability) (bits uint64, err error) {
 	for _, change := range []struct {
 		names []string
 		do    func(bit uint64)
-	}{{c.GetDropCapabilities(), func(bit uint64) { bits &^= bit }}, {c.GetAddCapabilities(), func(bit uint64) { bits |= bit }}} {
+	}{{c.GetAddCapabilities(), func(bit uint64) { bits |= bit }}, {c.GetDropCapabilities(), func(bit uint64) { bits &^= bit }}} { // what is dropped by name is gone
 		for _, name := range change.names {
 			if strings.EqualFold(name, "ALL") {
 				continue

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -102,6 +103,9 @@ func loadContainer(dir string) (c containerRecord, err error) {
 
 func load(dir, name string, record any, raw *json.RawMessage, config proto.Message) error {
 	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err == nil && len(bytes.Trim(text, "\x00")) == 0 {
+		err = os.ErrNotExist // the machine has lost power, and with that what ran
+	}
 	if err == nil {
 		err = json.Unmarshal(text, record)
 	}

@@ -140,6 +140,7 @@ func TestHalfMadeIsRemoved(t *testing.T) {
 	whole := r.create(box, of, config("whole"))
 	half := r.create(box, of, config("half"))
 	early := r.create(box, of, config("early"))
+	empty := r.create(box, of, config("empty")) // as a power cut leaves it
 	if err := r.Runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -147,6 +148,9 @@ func TestHalfMadeIsRemoved(t *testing.T) {
 		if err := os.Remove(filepath.Join(r.Options.Dir, file)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Truncate(filepath.Join(r.Options.Dir, "containers", empty, "container.json"), 0); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(r.Options.Dir, "sandboxes", "nothing"), 0o700); err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ func TestCapabilities(t *testing.T) {
 		1<<41 - 1:              {AddCapabilities: []string{"ALL"}},
 		(1<<41 - 1) &^ 1:       {AddCapabilities: []string{"ALL"}, DropCapabilities: []string{"CHOWN"}},
 		0xa80425fb &^ (1 << 5): {DropCapabilities: []string{"kill"}},
+		0xa80425fb &^ (1 << 6): {DropCapabilities: []string{"SETGID"}, AddCapabilities: []string{"SETGID"}},
 	} {
 		if got, err := capabilities(c); err != nil || got != want {
 			t.Errorf("%v: %x, %v, want %x", c, got, err, want)

@@ -49,8 +49,8 @@ func (s *Spec) become(joins []int) error {
 		return err
 	}
 	if s.Root != nil { // the change of user has undone it
-		if err := prctl(prSetPdeathsig, uintptr(syscall.SIGKILL)); err != nil {
-			return wrap("prctl", err)
+		if err := tie(); err != nil {
+			return err
 		}
 	}
 	return start(s.Args, env)

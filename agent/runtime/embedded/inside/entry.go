@@ -74,9 +74,8 @@ func run(do func(*Spec) error) error {
 // container is the first process of a new container. It is in a mount namespace of its own,
 // and as a rule in a process namespace of its own.
 func container(s *Spec) error {
-	// Without its shim it has nobody.
-	if err := prctl(prSetPdeathsig, uintptr(syscall.SIGKILL)); err != nil {
-		return wrap("prctl", err)
+	if err := tie(); err != nil {
+		return err
 	}
 	if err := setns(ProcessFD, syscall.CLONE_NEWNET|syscall.CLONE_NEWIPC|syscall.CLONE_NEWUTS); err != nil {
 		return wrap("joining the sandbox's namespaces", err)
@@ -89,6 +88,22 @@ func container(s *Spec) error {
 		return err
 	}
 	return s.become(joins)
+}
+
+// tie has the kernel end this process with its shim: without, it has nobody.
+func tie() error {
+	if err := prctl(prSetPdeathsig, uintptr(syscall.SIGKILL)); err != nil {
+		return wrap("prctl", err)
+	}
+	// One that was killed before is not told of; but it was who reads the reports.
+	report := struct {
+		fd              int32
+		events, revents int16
+	}{fd: ReportFD}
+	if n, err := call(syscall.SYS_PPOLL, addr(&report), 1, addr(&syscall.Timespec{}), 0, 0); err != nil || n > 0 {
+		return &fault{"its shim was killed", 128}
+	}
+	return nil
 }
 
 // command is one more process in a container.

@@ -1,9 +1,9 @@
 package inside
 
 import (
-	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // identity is a User as numbers.
@@ -29,12 +29,13 @@ func (u *User) resolve() (identity, error) {
 	known := false
 	login := name
 	lines("/etc/passwd", func(f []string) bool {
-		if len(f) < 6 || f[0] != name && (!numeric || f[2] != name) {
+		if len(f) < 6 || !numeric && f[0] != name {
 			return true
 		}
 		n, err := strconv.ParseUint(f[2], 10, 32)
 		g, err2 := strconv.ParseUint(f[3], 10, 32)
-		if err != nil || err2 != nil {
+		// A number is an id, never a name: an image must not call its root "1000".
+		if err != nil || err2 != nil || numeric && n != uid {
 			return true
 		}
 		known, login, id.uid, id.gid, id.home = true, f[0], uint32(n), uint32(g), f[5]
@@ -95,20 +96,27 @@ func (id *identity) member(login string) {
 
 // lines calls each with the fields of a file's lines until it says false. A file that is not there has none.
 func lines(file string, each func([]string) bool) {
-	const most = 1 << 20 // it is the image's, and may be anything
-	f, err := os.Open(file)
+	const most = 1 << 20                                                                    // it is the image's, and may be anything
+	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0) // a pipe would be waited for
 	if err != nil {
 		return
 	}
-	defer f.Close()
+	defer syscall.Close(fd)
+	var info syscall.Stat_t
+	if syscall.Fstat(fd, &info) != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		return
+	}
 	text := make([]byte, most)
 	n := 0
 	for n < most {
-		got, err := f.Read(text[n:])
-		n += got
-		if err != nil {
+		got, err := syscall.Read(fd, text[n:])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || got <= 0 {
 			break
 		}
+		n += got
 	}
 	for line := range strings.SplitSeq(string(text[:n]), "\n") {
 		if !each(strings.Split(line, ":")) {

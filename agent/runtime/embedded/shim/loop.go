@@ -117,8 +117,8 @@ func (s *shim) loop() {
 			p := pollFD{fd: -1}
 			if c.used {
 				p.fd, p.events = int32(c.fd), pollIn
-				if c.pending > 0 { // it waits until the container has read what it sent before
-					p.events, stdin.fd = 0, int32(s.stdin)
+				if c.pending > 0 { // it waits, even if it has gone, until the container has read what it sent before
+					p.fd, stdin.fd = -1, int32(s.stdin)
 				}
 			}
 			polls = append(polls, p)
@@ -176,10 +176,13 @@ func (s *shim) carry(o *stream) bool {
 	return true
 }
 
+// mostDrained is how many reads take more than a pipe or a terminal holds. Who else has the other end may write for ever.
+const mostDrained = 256
+
 // drain takes what the container has left when it ended.
 func (s *shim) drain() {
 	for i := range s.streams {
-		for s.carry(&s.streams[i]) {
+		for n := 0; n < mostDrained && s.carry(&s.streams[i]); n++ {
 		}
 		if s.streams[i].fd >= 0 { // somebody else holds the other end
 			s.log.end(&s.streams[i])

@@ -1,0 +1,90 @@
+package embedded_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// A container's /etc/passwd cannot make a number another user, nor hold its start up.
+func TestHostilePasswd(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("passwd", nil)
+	names, pipe := filepath.Join(r.Dir, "names"), filepath.Join(r.Dir, "pipe")
+	if err := os.WriteFile(names, []byte("1000:x:0:0::/:/bin/sh\nuser:x:1000:1001::/home:/bin/sh\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{names: "1000\n1001\n", pipe: "1000\n0\n"} {
+		c := shell(filepath.Base(file), `grep -E "^(Uid|Gid)" /proc/self/status | cut -f2`)
+		c.Mounts = []*cri.Mount{{HostPath: file, ContainerPath: "/etc/passwd"}}
+		c.Linux.SecurityContext.RunAsUser = &cri.Int64Value{Value: 1000}
+		if got, code := r.output(box, of, c); got != want {
+			t.Errorf("with %s it is %q, %d, want %q", filepath.Base(file), got, code, want)
+		}
+	}
+}
+
+// What a container leaves behind in the pod's process namespace writes for ever: it has ended all the same.
+func TestEndBesideAWriter(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("writer", func(c *cri.PodSandboxConfig) {
+		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
+	})
+	if s := r.Exited(t, r.run(box, of, shell("c", "yes & exit 3"))); s.ExitCode != 3 {
+		t.Errorf("it ended with %d, want 3", s.ExitCode)
+	}
+}
+
+// A shim sleeps, whoever has sent a container more than that reads, and gone.
+func TestShimSleeps(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("sleeps", nil)
+	c := shell("c", "exec sleep 1000")
+	c.Stdin = true
+	dir := filepath.Join(r.Options.Dir, "containers", r.run(box, of, c))
+	at, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	conn, err := net.Dial("unixpacket", "/proc/self/fd/"+itoa(int(at.Fd()))+"/"+shim.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packet := append([]byte{shim.PacketIn}, make([]byte, 20<<10)...)
+	for range 4 { // a pipe holds 64 KiB: the last one is held
+		if _, err := conn.Write(packet); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := shim.ReadProcesses(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := func() string {
+		text, err := os.ReadFile("/proc/" + itoa(ids.Shim) + "/schedstat") // of its one thread that runs: time on a CPU first
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(text))[0]
+	}
+	r.await("the shim sleeps", func() bool {
+		before := used()
+		time.Sleep(2 * time.Second) // long enough for one that spins to get its turn
+		return used() == before
+	})
+}
