@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,13 +66,8 @@ ends; what one that was killed left behind goes at the next start.`,
 			}
 			serverOptions(cmd.Flags(), &o.server, settings)
 			tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
-			if err := o.real.check(); err != nil {
-				var c cannot
-				if !errors.As(err, &c) {
-					return err
-				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "berth: %s. So nodes are simulated.\n", strings.ReplaceAll(c.Error(), "\n", "; "))
-				o.real.real, o.real.virtual = false, 0
+			if err := o.real.orSimulated(cmd.ErrOrStderr(), o.real.check()); err != nil {
+				return err
 			}
 			if o.real.any() && !cmd.Flags().Changed("nodes") {
 				o.nodes.count = 0
