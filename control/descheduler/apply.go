@@ -68,9 +68,11 @@ func (w *world) drop(o any) {
 	case *model.Pod:
 		w.dropPod(o.UID)
 	case *model.Node:
-		w.mu.Lock()
-		delete(w.unready, o.Name)
-		w.mu.Unlock()
+		if id, known := s.NodeID(o.Name); known { // by uid: its namesake may have been shown already
+			w.mu.Lock()
+			delete(w.unready, s.Node(id).Model.UID)
+			w.mu.Unlock()
+		}
 		s.RemoveNode(o.Name)
 	case *model.Namespace:
 		delete(w.namespaces, o.Name)

@@ -66,11 +66,12 @@ func (r *Runner) planned(ctx context.Context, snap *rebalance.Snapshot, policy *
 
 // ready has a machine for a mode; what was in vain before is remembered.
 func (r *Runner) ready(mode plan.Mode) {
-	if r.machine != nil && r.mode == mode {
+	served := r.world.served.Load()
+	if r.machine != nil && r.mode == mode && r.served == served {
 		return
 	}
-	r.mode = mode
-	r.machine = carry.New(carry.Options{Mode: mode, Holds: r.world.served.Load(), Profiles: r.o.Profiles, Seed: r.o.Seed, Memory: r.memory, Patience: r.o.Patience})
+	r.mode, r.served = mode, served
+	r.machine = carry.New(carry.Options{Mode: mode, Holds: served, Profiles: r.o.Profiles, Seed: r.o.Seed, Memory: r.memory, Patience: r.o.Patience})
 }
 
 // timed is the policy with strategies that are timed.

@@ -20,6 +20,7 @@ type Runner struct {
 
 	memory     *plan.Memory
 	mode       plan.Mode
+	served     bool                   // Holds are
 	machine    *carry.Machine         // nil before the first plan
 	told       map[*carry.Move]string // what was said of each move
 	complained map[string]bool        // holds of others, by key

@@ -43,7 +43,7 @@ type world struct {
 
 	mu    sync.Mutex // over what the feed writes by itself
 	facts map[string]*rebalance.Facts
-	// unready are the nodes with a condition Ready that is not True.
+	// unready are the nodes, by uid, with a condition Ready that is not True.
 	unready map[string]bool
 }
 
@@ -77,7 +77,7 @@ func (w *world) showNode(n *corev1.Node) {
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.unready[n.Name] = unready
+	w.unready[string(n.UID)] = unready
 }
 
 // read waits until all has been listed.
@@ -117,7 +117,7 @@ func (w *world) snapshot(now time.Time) *rebalance.Snapshot {
 	var nodes []*rebalance.Node
 	for _, id := range s.NodeIDs() {
 		n := s.Node(id).Model
-		nodes = append(nodes, &rebalance.Node{Node: n, NotReady: w.unready[n.Name]})
+		nodes = append(nodes, &rebalance.Node{Node: n, NotReady: w.unready[n.UID]})
 	}
 	pods := make([]*rebalance.Pod, 0, len(w.pods))
 	for _, p := range w.pods {

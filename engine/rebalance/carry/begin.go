@@ -181,7 +181,11 @@ func (m *Machine) lasts() time.Duration {
 }
 
 // cleanUp removes a finished pod. It takes no room, and no budget asks for it.
+// At once go as many as moves may, so that those are not kept waiting.
 func (t *turn) cleanUp(x *Move) {
+	if t.cleaned++; t.cleaned > t.m.o.Parallel {
+		return // the answers have Step called again
+	}
 	x.enter(Evicting, t.now)
 	t.evict(x)
 }

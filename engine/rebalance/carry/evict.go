@@ -29,6 +29,11 @@ func (t *turn) evicting(x *Move) {
 		x.went(t.now, t.v)
 		return
 	}
+	if x.hold != nil && !x.hold.Until.After(t.now.Add(t.m.o.Patience.Place/2)) {
+		x.withdraw(t.now, "its place was held for too long before its eviction could be asked for", placeAgain)
+		t.until(x.notBefore)
+		return
+	}
 	blocked := ""
 	if !x.Cleanup() {
 		blocked = cmp.Or(t.books().ask(t.now, pod), t.restless(x))

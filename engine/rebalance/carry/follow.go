@@ -19,7 +19,7 @@ func (t *turn) leaving(x *Move) {
 	if r := x.Replacement; r != nil && x.Stage >= Replaced {
 		if is := t.v.Pod(r.UID); is == nil || is.Deleting { // it left, too; another one will come
 			x.before[r.UID] = true
-			x.Replacement = nil
+			x.Replacement, x.told = nil, false
 			x.enter(Leaving, t.now)
 			if victim == nil {
 				x.gone = t.now
@@ -108,10 +108,10 @@ func (t *turn) unreplaced(x *Move, victim *model.Pod) {
 		}
 	case victim != nil:
 		if t.due(x.Evicted.Add(grace(victim) + p.Gone + p.Replacement)) {
-			x.end(t.now, Unreplaced, "it takes longer than its grace to stop")
+			t.fails(x, Unreplaced, "it takes longer than its grace to stop")
 		}
 	case t.due(x.gone.Add(p.Replacement)):
-		x.end(t.now, Unreplaced, fmt.Sprintf("%s %s made no other in %s", x.Pod.Owner.Kind, x.Pod.Owner.Name, p.Replacement))
+		t.fails(x, Unreplaced, fmt.Sprintf("%s %s made no other in %s", x.Pod.Owner.Kind, x.Pod.Owner.Name, p.Replacement))
 	}
 }
 
@@ -157,8 +157,14 @@ func (t *turn) placed(x *Move) {
 	case r.Ready:
 		x.end(t.now, x.landed, x.Why)
 	case t.due(x.Since.Add(t.m.o.Patience.Ready)):
-		x.end(t.now, Unready, fmt.Sprintf("its replacement %s was not Ready in %s", r.Key(), t.m.o.Patience.Ready))
+		t.fails(x, Unready, fmt.Sprintf("its replacement %s was not Ready in %s", r.Key(), t.m.o.Patience.Ready))
 	}
+}
+
+// fails ends a move after which the workload has a pod less: no other pod of it is moved until some time has passed.
+func (t *turn) fails(x *Move, o Outcome, why string) {
+	t.m.o.Memory.InVain(t.now, plan.Workload(x.Move), fmt.Sprintf("%s was moved: %s", x.Pod.Key(), why))
+	x.end(t.now, o, why)
 }
 
 // inVain ends a move that was in vain, and has it remembered: where no place can be held by an Avoid Hold, too,

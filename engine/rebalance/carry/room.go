@@ -54,7 +54,7 @@ func (p *places) judge(now time.Time, x *Move) (why string, final bool) {
 	if profile == nil {
 		return fmt.Sprintf("how its scheduler %q places pods is not known", x.Pod.Spec.SchedulerName), true
 	}
-	if until, why, known := p.m.o.Memory.Knows(now, plan.KeyOf(x.Move)); known {
+	if until, why, known := p.m.o.Memory.Against(now, x.Move); known {
 		return fmt.Sprintf("%s; not tried again until %s", why, until.UTC().Format(time.RFC3339)), true
 	}
 	pod := p.now.Pod(x.Pod.UID)

@@ -56,6 +56,7 @@ type turn struct {
 	stopped map[string]string // why no more pods of an owner are moved by this plan
 	under   int               // moves under way whose replacement has no node yet; where no place is held, whose pod is there, too
 	tried   int               // how many places were looked at
+	cleaned int               // how many finished pods were to go
 	budgets *books
 	places  *places
 }

@@ -10,12 +10,12 @@ import (
 // releaseAgain is how long after a Release the Hold may still be seen.
 const releaseAgain = 5 * time.Second
 
-// sweep deletes the Holds of ours that nobody needs any more: their move is over, or they were left by a former
-// process. One of those whose pod has left stays until its replacement has used it up, or its time is over.
+// sweep deletes the Holds of ours that nobody needs any more: their time or their move is over, or they were left by a
+// former process. A reservation whose pod has left stays until its replacement has used it up, or its time is over.
 func (t *turn) sweep() {
 	m := t.m
 	for _, h := range t.v.State.Holds() {
-		if h.Type != model.Reserve || h.Cause != plan.Cause {
+		if h.Cause != plan.Cause || h.Type != model.Reserve && h.Until.After(t.now) {
 			continue
 		}
 		why := t.over(h)

@@ -319,3 +319,85 @@ func TestANodeIsEmptiedThoughTheSchedulerLikesIt(t *testing.T) {
 		s.ends(`web-1 over given up "the scheduler would by now put its replacement back on a"`)
 	}
 }
+
+// Whose replacement is missing, or does not become Ready, loses no other pod to the next plan either.
+func TestAWorkloadThatFailsIsLeftAlone(t *testing.T) {
+	for _, made := range []bool{true, false} {
+		s := begun(t, plan.Unheld)
+		s.gone("web-1")
+		if made {
+			on := s.pod("web-2", "b", 1000)
+			on.Ready = false
+			s.is(on)
+		}
+		s.step(1, "")
+		s.step(301, "")
+		s.is(s.pod("web-3", "a", 1000))
+		s.is(s.pod("more", "a", 1500)) // so that b is better
+		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{move("web-3", 1000)}})
+		s.step(1, "")
+		if x := s.m.Moves()[0]; x.Outcome != GivenUp || !strings.Contains(x.Why, "x/web-1 was moved: ") {
+			t.Errorf("replaced %t: %s", made, s.state())
+		}
+		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{move("web-3", 1000)}})
+		s.step(600, "evict web-3")
+	}
+}
+
+// A replacement of a replacement that is back where the first pod left is in vain, too.
+func TestAReplacementThatLeavesIsFollowed(t *testing.T) {
+	s := begun(t, plan.Held)
+	s.gone("web-1")
+	on := s.pod("web-2", "b", 1000)
+	on.Ready = false
+	s.is(on)
+	s.step(1, "release b: its replacement has a node")
+	s.done()
+	s.gone("web-2")
+	s.is(s.pod("web-3", "a", 1000))
+	s.step(1, "")
+	s.ends(`web-1 over returned "x/web-3, which came for x/web-1, was put back on a"`)
+}
+
+// What takes long between a Hold and the eviction: it must not end before the replacement can be there.
+func TestNoPodIsEvictedForAPlaceThatIsHeldNoMore(t *testing.T) {
+	s := newTale(t, Options{}, move("web-1", 1000))
+	s.step(0, "reserve b for web-1")
+	s.now = s.now.Add(2 * time.Minute) // the API server took its time
+	s.done()
+	s.step(10, "release b: its pod has to wait")
+	s.done()
+	s.step(5, "reserve b for web-1")
+}
+
+// Many that have finished keep nobody waiting for long.
+func TestFinishedPodsGoAFewAtATime(t *testing.T) {
+	var moves []*plan.Move
+	for i := range 5 {
+		x := move(fmt.Sprintf("job-%d", i), 1000)
+		x.Pod.Phase, x.To = model.Failed, ""
+		moves = append(moves, x)
+	}
+	s := newTale(t, Options{Parallel: 2}, moves...)
+	for _, want := range []string{"evict job-0, evict job-1", "evict job-2, evict job-3", "evict job-4"} {
+		s.step(0, want)
+		for _, a := range s.last {
+			s.m.Answer(s.now, a.Is(), Answer{Done: true})
+		}
+	}
+	s.step(0, "")
+	if s.m.Busy() || s.m.Moves()[4].Outcome != CleanedUp {
+		t.Error(s.state())
+	}
+}
+
+// An Avoid Hold of ours goes when its time is over, as there may be nobody else to delete it; others' stay.
+func TestAvoidHoldsEnd(t *testing.T) {
+	s := newTale(t, Options{Mode: plan.Unheld})
+	for _, cause := range []string{plan.Cause, "Pressure"} {
+		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: "avoid-" + cause, Type: model.Avoid, Node: "a", Cause: cause, Until: s.now.Add(time.Minute),
+			Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: cause}})
+	}
+	s.step(59, "")
+	s.step(1, "release a: its time is over")
+}

@@ -44,7 +44,7 @@ func (p *Planner) unplaceable(m *Move) (Why, string) {
 	if p.o.Profiles[pod.Spec.SchedulerName] == nil {
 		return Foreign, fmt.Sprintf("how its scheduler %q places pods is not known: give its configuration, or limit the policy to others", pod.Spec.SchedulerName)
 	}
-	if until, why, known := p.o.Memory.Knows(p.o.Now, KeyOf(m)); known {
+	if until, why, known := p.o.Memory.Against(p.o.Now, m); known {
 		return InVain, why + "; not tried again until " + until.UTC().Format(time.RFC3339)
 	}
 	if h := p.state.Avoids(pod, m.From); h != nil && h.Cause == Cause && h.Until.After(p.o.Now) {
@@ -56,6 +56,9 @@ func (p *Planner) unplaceable(m *Move) (Why, string) {
 
 // KeyOf is what a move is remembered by.
 func KeyOf(m *Move) Key { return Key{Owner: m.Pod.Owner.UID, From: m.From, Strategy: m.Strategy} }
+
+// Workload is what is remembered of all of an owner's pods: nobody replaced one, or its replacement did not become Ready.
+func Workload(m *Move) Key { return Key{Owner: m.Pod.Owner.UID} }
 
 // place asks placement where the replacement goes, the pod being off its node on the fork; it fills in the move.
 func (p *Planner) place(m *Move, c *rebalance.Candidate) (Why, string) {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Key is what is remembered of moves: an owner's pods off a node, for a strategy.
+// Key is what is remembered of moves: an owner's pods off a node, for a strategy; without these two, all of an owner's pods.
 type Key struct{ Owner, From, Strategy string }
 
 // Memory is what is known of moves that were in vain: such a move is not made again for First, twice as long
@@ -51,6 +51,14 @@ func (m *Memory) Knows(now time.Time, k Key) (until time.Time, why string, ok bo
 		return time.Time{}, "", false
 	}
 	return r.until, r.why, true
+}
+
+// Against says whether a move is not to be made, as one like it, or another of its workload, was in vain not long ago.
+func (m *Memory) Against(now time.Time, x *Move) (until time.Time, why string, ok bool) {
+	if until, why, ok = m.Knows(now, KeyOf(x)); ok {
+		return until, why, ok
+	}
+	return m.Knows(now, Workload(x))
 }
 
 // Sweep forgets what does not matter any more.
