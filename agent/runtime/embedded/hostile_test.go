@@ -88,3 +88,18 @@ func TestShimSleeps(t *testing.T) {
 		return used() == before
 	})
 }
+
+// Where a pod's containers see each other's processes, they see none that has the machine's files.
+func TestSharedProcessesHaveNoHost(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("root", func(c *cri.PodSandboxConfig) {
+		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
+	})
+	if err := os.WriteFile(filepath.Join(r.Dir, "secret"), []byte("the machine's\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := r.output(box, of, shell("c", `for p in root root/.. cwd cwd/..; do ls /proc/1/$p/ 2>/dev/null; cat /proc/1/$p`+r.Dir+`/secret 2>/dev/null; done; echo end; grep -c . /proc/1/mounts`))
+	if got != "end\n1\n" {
+		t.Errorf("of process 1 a container sees %q, want nothing, and one mount", got)
+	}
+}

@@ -50,9 +50,9 @@ func (s *sandbox) begin(r *Runtime) error {
 	if err := r.host.Make(s.record.Group, cgroup.Limits{}); err != nil {
 		return err
 	}
-	flags := uintptr(unix.CLONE_NEWUTS)
-	if s.hostNetwork() && s.record.Config.GetHostname() == "" {
-		flags = 0
+	flags := uintptr(unix.CLONE_NEWNS)
+	if !s.hostNetwork() || s.record.Config.GetHostname() != "" {
+		flags |= unix.CLONE_NEWUTS
 	}
 	if !s.hostNetwork() {
 		flags |= unix.CLONE_NEWNET

@@ -1,3 +1,6 @@
 package inside
 
-const callSetns = 308
+const (
+	callSetns    = 308
+	callExecveat = 322
+)

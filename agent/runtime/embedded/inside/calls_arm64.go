@@ -1,3 +1,6 @@
 package inside
 
-const callSetns = 268
+const (
+	callSetns    = 268
+	callExecveat = 281
+)

@@ -151,6 +151,13 @@ func sandbox(s *Spec) error {
 	if err := s.score(); err != nil {
 		return err
 	}
+	null, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return wrap("/dev/null", err)
+	}
+	if err := empty(); err != nil {
+		return err
+	}
 	if err := s.drop(0, 0, nil); err != nil {
 		return err
 	}
@@ -161,12 +168,29 @@ func sandbox(s *Spec) error {
 	} else if err != nil {
 		return wrap("waiting for the agent", err)
 	}
-	if null, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err != nil {
-		return wrap("/dev/null", err)
-	} else if err := syscall.Dup3(null, 0, 0); err != nil {
+	if err := syscall.Dup3(null, 0, 0); err != nil {
 		return wrap("/dev/null", err)
 	}
-	return wrap("starting the sandbox", syscall.Exec("/proc/self/fd/"+strconv.Itoa(ProcessFD), s.Args, s.Env))
+	args, err := syscall.SlicePtrFromStrings(s.Args)
+	if err != nil {
+		return err
+	}
+	env := []*byte{nil}
+	_, err = call(callExecveat, ProcessFD, bytePtr(""), addr(&args[0]), addr(&env[0]), atEmptyPath)
+	return wrap("starting the sandbox", err)
+}
+
+// empty makes an empty file system that of the process, which is in a mount namespace of its own: where a pod's containers see
+// each other's processes, they get at the root of this one, too.
+func empty() error {
+	if err := syscall.Mount("", "/", "", syscall.MS_SLAVE|syscall.MS_REC, ""); err != nil {
+		return wrap("making mounts private", err)
+	}
+	const at = "/proc" // a directory that is there
+	if err := syscall.Mount("none", at, "tmpfs", syscall.MS_RDONLY|syscall.MS_NODEV|syscall.MS_NOSUID|syscall.MS_NOEXEC, "size=0,nr_inodes=2,mode=555"); err != nil {
+		return wrap("mounting an empty root", err)
+	}
+	return pivot(at)
 }
 
 func setns(fd int, flags uintptr) error {

@@ -96,8 +96,9 @@ func (id *identity) member(login string) {
 
 // lines calls each with the fields of a file's lines until it says false. A file that is not there has none.
 func lines(file string, each func([]string) bool) {
-	const most = 1 << 20                                                                    // it is the image's, and may be anything
-	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0) // a pipe would be waited for
+	const most = 1 << 20 // it is the image's, and may be anything: even a pipe, which would be waited for
+
+	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
