@@ -68,6 +68,9 @@ func (c *cluster) deschedule(ctx context.Context, f *findings, berth, module str
 		if planned.returned > 0 || planned.late > 0 {
 			f.fault("%s: planned mode: %d evictions whose pod came back, %d in the last %v, want none", g.name, planned.returned, planned.late, quietFor)
 		}
+		if g.moves && planned.evictions == 0 {
+			f.fault("%s: planned mode moves nothing, so nothing was shown", g.name)
+		}
 		if g.loops && compatible.returned == 0 {
 			f.fault("%s: compatible mode shows no loop, so nothing was shown", g.name)
 		}
