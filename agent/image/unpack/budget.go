@@ -48,8 +48,8 @@ const lookEvery = 16 << 20
 func (b *Budget) take(s Size) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left.Bytes -= s.Bytes
-	b.left.Inodes -= s.Inodes
+	b.left.Bytes = max(b.left.Bytes-s.Bytes, -1) // or layers that come at once could have it wrap around
+	b.left.Inodes = max(b.left.Inodes-s.Inodes, -1)
 	if b.left.Bytes < 0 {
 		return fmt.Errorf("%w: unpacked it has more than %d bytes", ErrTooLarge, b.limit.Bytes)
 	}
@@ -64,7 +64,7 @@ func (b *Budget) take(s Size) error {
 	if err := unix.Statfs(b.dir, &fs); err != nil {
 		return fmt.Errorf("disk of %s: %w", b.dir, err)
 	}
-	if free := int64(fs.Bavail) * fs.Bsize; free < b.spare+lookEvery {
+	if free := int64(fs.Bavail) * fs.Bsize; free-s.Bytes < b.spare+lookEvery { // it is yet to be written
 		return fmt.Errorf("%w: %d bytes of the disk are free, and %d are to stay so", ErrTooLarge, free, b.spare)
 	}
 	return nil
