@@ -74,6 +74,11 @@ func refuseContainer(config *cri.ContainerConfig) error {
 	if len(config.GetCDIDevices()) > 0 {
 		return refuse("resources of devices (CDI)", "it hands no devices to containers")
 	}
+	for _, d := range config.GetDevices() {
+		if !strings.Contains(d.GetPermissions(), "w") {
+			return refuse("volumeDevices of a read-only volume", "without a device cgroup who has a device may write to it")
+		}
+	}
 	for _, m := range config.GetMounts() {
 		if m.GetPropagation() == cri.MountPropagation_PROPAGATION_BIDIRECTIONAL {
 			return refuse("volumeMounts.mountPropagation Bidirectional", "what a container mounts stays in it")

@@ -70,6 +70,11 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want a refusal by that name", want, err)
 		}
 	}
+	c := config("no")
+	c.Devices = []*cri.Device{{HostPath: "/dev/null", ContainerPath: "/dev/disk", Permissions: "r"}}
+	if _, err := r.Service.CreateContainer(ctx, box, c, of); err == nil || !strings.Contains(err.Error(), "volumeDevices of a read-only volume") {
+		t.Errorf("a disk to be read only: %v, want a refusal", err)
+	}
 	if list, err := r.Service.ListContainers(ctx, nil); err != nil || len(list) != 0 {
 		t.Errorf("containers %v, %v are left of what was refused", list, err)
 	}
