@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sys/unix"
 
 	"github.com/berthproject/berth/agent/image/unpack"
 )
@@ -30,6 +31,9 @@ type part struct {
 
 // maxParts is how many files an archive may have.
 const maxParts = 100_000
+
+// maxPartName is how long their names may be.
+const maxPartName = 4095
 
 // openArchive copies the stream to a file of dir, unpacked, and finds what is in it.
 func openArchive(stream io.Reader, dir string, limits Limits) (*archive, error) {
@@ -53,12 +57,17 @@ func (a *archive) fill(stream io.Reader, limits Limits) error {
 		return err
 	}
 	defer r.Close()
-	n, err := io.Copy(a.file, io.LimitReader(r, limits.Bytes+1))
+	var disk unix.Statfs_t
+	if err := unix.Fstatfs(int(a.file.Fd()), &disk); err != nil {
+		return err
+	}
+	most := max(min(limits.Bytes, int64(disk.Bavail)*disk.Bsize-limits.Spare), 0)
+	n, err := io.Copy(a.file, io.LimitReader(r, most+1))
 	if err != nil {
 		return fmt.Errorf("reading the file: %w", err)
 	}
-	if n > limits.Bytes {
-		return fmt.Errorf("%w: the file has more than %d bytes", unpack.ErrTooLarge, limits.Bytes)
+	if n > most {
+		return fmt.Errorf("%w: the file has more than the %d bytes that an image may have and the disk has room for", unpack.ErrTooLarge, most)
 	}
 	if _, err := a.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -78,6 +87,9 @@ func (a *archive) scan() error {
 		}
 		if len(a.files) >= maxParts {
 			return fmt.Errorf("%w: the file has more than %d parts", unpack.ErrTooLarge, maxParts)
+		}
+		if len(h.Name) > maxPartName || len(h.Linkname) > maxPartName { // all are remembered
+			return fmt.Errorf("%w: a name in the file has more than %d bytes", unpack.ErrTooLarge, maxPartName)
 		}
 		at, err := a.file.Seek(0, io.SeekCurrent)
 		if err != nil {

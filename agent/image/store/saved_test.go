@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/berthproject/berth/agent/image/oci"
 	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/image/unpack"
 )
 
 func sum(data []byte) v1.Hash {
@@ -168,6 +170,7 @@ func TestBadArchives(t *testing.T) {
 		"another configuration":   {replaced("config", []byte("{}")), "wrong digest: want sha256:"},
 		"another manifest":        {replaced("manifest", []byte("{}")), "wrong digest: want sha256:"},
 		"another unpacked layer":  {bytes.ReplaceAll(saved(t, layer), []byte(sum(layer).Hex), []byte(sum(other).Hex)), "wrong digest: unpacked it should be"},
+		"a name without end":      {layerOf(t, file(strings.Repeat("n", 5000), "")), "a name in the file has more than 4095 bytes"},
 		"no image":                {layer, "neither manifest.json (of docker save) nor index.json"},
 		"no tar file":             {[]byte("hello"), "it is no tar file with images"},
 		"another machine's":       {bytes.ReplaceAll(saved(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "it is for s39"},
@@ -188,6 +191,15 @@ func TestBadArchives(t *testing.T) {
 	cancel()
 	if _, err := s.Load(ctx, bytes.NewReader(saved(t, layer)), "given", nil); err == nil {
 		t.Error("loaded although it was cancelled")
+	}
+	empty(t, s)
+}
+
+// A file that would fill the disk is refused, though an image might be as large.
+func TestArchiveLeavesDiskFree(t *testing.T) {
+	s := open(t, store.Options{Limits: store.Limits{Spare: 1 << 60}})
+	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layerOf(t, file("a", "x")))), "large", nil); !errors.Is(err, unpack.ErrTooLarge) {
+		t.Errorf("%v, want it refused", err)
 	}
 	empty(t, s)
 }

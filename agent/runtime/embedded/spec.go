@@ -125,7 +125,7 @@ func (c *container) mounts(host *cgroup.Host, box *sandbox) ([]inside.Mount, err
 	all := []inside.Mount{
 		{Type: "proc", Target: "/proc", Flags: usual},
 		// What a container makes there opens nothing: there is no device cgroup. Each device below has a mount of its own.
-		{Type: "tmpfs", Target: "/dev", Flags: inside.NoSetuid | inside.NoPrograms | inside.NoDevices, Options: []string{"mode=755", "size=65536k"}},
+		{Type: "tmpfs", Target: "/dev", Flags: inside.NoSetuid | inside.NoDevices, Options: []string{"mode=755", "size=65536k"}},
 		{Type: "devpts", Target: "/dev/pts", Flags: inside.NoSetuid | inside.NoPrograms, Options: []string{"newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}},
 		{Type: "mqueue", Target: "/dev/mqueue", Flags: usual, Optional: true},
 		{Type: "sysfs", Target: "/sys", Flags: usual | inside.ReadOnly},
