@@ -199,6 +199,7 @@ func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Conf
 // shedding keeps the process small that is a node's agent and nothing else: it has the whole program's file mapped,
 // and what its start and the start of pods have read of it would stay, as would the memory that they took.
 func shedding(ctx context.Context) {
+	debug.SetGCPercent(50) // it makes little garbage: collecting twice as often costs less than the memory is worth
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
 	for {
