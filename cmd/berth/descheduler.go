@@ -171,6 +171,9 @@ func (f *deschedulerFlags) end(out io.Writer, r *descheduler.Report, err error) 
 		}
 		return exit{errors.New("stopped; what was evicted is replaced by its owner, and the next run goes on"), 3}
 	}
+	if errors.Is(err, descheduler.ErrTimeout) {
+		return exit{err, 3}
+	}
 	if err != nil || r == nil || f.interval > 0 || f.dryRun {
 		return refused(err)
 	}

@@ -2,6 +2,7 @@ package descheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,9 @@ import (
 	"github.com/berthproject/berth/engine/rebalance/carry"
 	"github.com/berthproject/berth/engine/rebalance/plan"
 )
+
+// ErrTimeout is how a single run ends that has moves under way, or waiting, after Options.Timeout.
+var ErrTimeout = errors.New("not all moves are over")
 
 // Runner is a descheduler that runs. Make it with New.
 type Runner struct {
@@ -71,7 +75,7 @@ func (r *Runner) once(ctx context.Context) (*Report, error) {
 		return report, err
 	}
 	if r.o.Timeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, fmt.Errorf("--timeout %v: not all moves are over", r.o.Timeout))
+		limited, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, fmt.Errorf("--timeout %v: %w", r.o.Timeout, ErrTimeout))
 		defer cancel()
 		ctx = limited
 	}

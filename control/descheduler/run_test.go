@@ -1,10 +1,12 @@
 package descheduler
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
@@ -156,5 +158,23 @@ func TestCompatibleEvictsAndTells(t *testing.T) {
 	}
 	if n := testutil.CollectAndCount(r.metrics.strategy); n != 1 {
 		t.Errorf("%d strategies were timed", n)
+	}
+}
+
+// A single run ends in time, and says what has not come about.
+func TestASingleRunEndsInTime(t *testing.T) {
+	client := fake.NewClientset(crowded()...)
+	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		return a.GetSubresource() == "eviction", nil, apierrors.NewTooManyRequests("budget", 10)
+	})
+	o := options(t, client, Planned)
+	o.Timeout = 100 * time.Millisecond
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := r.Run(t.Context())
+	if !errors.Is(err, ErrTimeout) || report == nil || report.Left() != 2 {
+		t.Errorf("it ends with %v and %+v", err, report)
 	}
 }

@@ -46,9 +46,11 @@ func (t *turn) begin(x *Move) {
 		x.giveUp(t.now, fmt.Sprintf("it was planned more than %s ago, when the cluster was another: %s", t.m.o.Patience.Plan, cmp.Or(x.Why, "its turn has not come")))
 		return
 	}
-	if why := cmp.Or(t.full(), t.paced(x), t.held(x)); why != "" {
-		t.wait(x, why, lookAgain)
-		return
+	for _, stands := range []func(*Move) string{t.full, t.paced, t.held} { // one by one: the second goes through a workload
+		if why := stands(x); why != "" {
+			t.wait(x, why, lookAgain)
+			return
+		}
 	}
 	if why := t.books().ask(t.now, pod); why != "" {
 		t.denied(x, why)
@@ -113,7 +115,7 @@ func (t *turn) restless(x *Move) string {
 }
 
 // full says whether as many moves are under way as may be.
-func (t *turn) full() string {
+func (t *turn) full(*Move) string {
 	switch {
 	case t.m.o.Mode == plan.Unheld && t.under > 0:
 		return "another pod has not left, or its replacement has no node yet, and no place can be held"

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/berthproject/berth/control/descheduler"
+	"github.com/berthproject/berth/control/twin"
+)
+
+// Each end of a single run has the exit code that docs/descheduler.md says.
+func TestExitCodesOfASingleRun(t *testing.T) {
+	made := &descheduler.Report{Moves: []descheduler.Moved{{Outcome: "moved"}}}
+	left := &descheduler.Report{Moves: []descheduler.Moved{{Outcome: "moved"}, {Outcome: "given up"}}}
+	for name, tc := range map[string]struct {
+		report *descheduler.Report
+		err    error
+		code   int
+	}{
+		"nothing to move":         {&descheduler.Report{}, nil, 0},
+		"all moved":               {made, nil, 0},
+		"some not":                {left, nil, 3},
+		"not in time":             {left, fmt.Errorf("--timeout 1m0s: %w", descheduler.ErrTimeout), 3},
+		"stopped":                 {left, context.Canceled, 3},
+		"beside another":          {nil, &twin.Busy{}, 2},
+		"the API does not answer": {nil, errors.New("no route to host"), 1},
+	} {
+		err := (&deschedulerFlags{output: "text"}).end(io.Discard, tc.report, tc.err)
+		code := 0
+		if err != nil {
+			code = codeOf(err)
+		}
+		if code != tc.code {
+			t.Errorf("%s: code %d, want %d: %v", name, code, tc.code, err)
+		}
+	}
+}
