@@ -29,8 +29,8 @@ func (t *turn) evicting(x *Move) {
 		x.went(t.now, t.v)
 		return
 	}
-	if x.hold != nil && !x.hold.Until.After(t.now.Add(t.m.o.Patience.Place/2)) {
-		x.withdraw(t.now, "its place was held for too long before its eviction could be asked for", placeAgain)
+	if why := t.unheld(x); why != "" {
+		x.withdraw(t.now, why, placeAgain)
 		t.until(x.notBefore)
 		return
 	}
@@ -53,6 +53,20 @@ func (t *turn) evicting(x *Move) {
 	}
 	x.withdraw(t.now, why, placeAgain)
 	t.until(x.notBefore)
+}
+
+// unheld says why the place of a move whose pod is still there is held no more, or not for long enough; empty: it is, or none is.
+func (t *turn) unheld(x *Move) string {
+	if x.hold == nil {
+		return ""
+	}
+	if h, there := t.v.State.Hold(x.hold.Namespace, x.hold.Name); !there || h.Victim != x.hold.Victim {
+		return "its Hold was deleted"
+	}
+	if !x.hold.Until.After(t.now.Add(t.m.o.Patience.Place / 2)) {
+		return "its place was held for too long before its eviction could be asked for"
+	}
+	return ""
 }
 
 // evict asks for the eviction.

@@ -368,6 +368,13 @@ func TestNoPodIsEvictedForAPlaceThatIsHeldNoMore(t *testing.T) {
 	s.step(10, "release b: its pod has to wait")
 	s.done()
 	s.step(5, "reserve b for web-1")
+	s.done()
+	s.step(0, "evict web-1")
+	s.refused("not now")
+	s.v.State.RemoveHold("x", cluster.HoldName("web", "b", model.Reserve)) // by somebody
+	s.step(1, "")
+	s.ends(`web-1 waiting  "its Hold was deleted"`)
+	s.step(5, "reserve b for web-1")
 }
 
 // Many that have finished keep nobody waiting for long.
