@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"golang.org/x/sys/unix"
 )
 
 // Remove removes a name, and the image with its last one; an id or a name with a digest removes the image with
@@ -115,7 +117,7 @@ func (s *Store) sweep() error {
 	if err != nil {
 		return err
 	}
-	return s.change(func(entries []entry) ([]entry, error) {
+	err = s.change(func(entries []entry) ([]entry, error) {
 		var whole []entry
 		for _, e := range entries {
 			_, err := s.image(e)
@@ -131,6 +133,10 @@ func (s *Store) sweep() error {
 		}
 		return whole, nil
 	})
+	if errors.Is(err, unix.ENOSPC) {
+		return nil // a full disk must not keep an agent from starting that would make room
+	}
+	return err
 }
 
 // sweepNew removes files whose writing was cut off. The store is locked.

@@ -92,8 +92,8 @@ func (s *sandbox) end(r *Runtime) error {
 	s.record.Down = true
 	err := s.record.save(s.dir)
 	s.mu.Unlock()
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil // it is being removed
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOSPC) {
+		err = nil // it is being removed; or that will make room, and without its process it is known to be down
 	}
 	errs := []error{err}
 	if r.network != nil && !s.hostNetwork() {

@@ -68,6 +68,9 @@ func (s *shim) start() (fault string, err error) {
 	if s.config, err = readConfig(s.dir); err != nil {
 		return "", err
 	}
+	if err := reserve(s.dir); err != nil {
+		return "", err
+	}
 	if err := s.log.open(s.config.Log); err != nil {
 		return "", err
 	}
@@ -153,10 +156,17 @@ func (s *shim) finish() {
 	if status.Signaled() {
 		code = 128 + int(status.Signal())
 	}
-	for WriteExit(s.dir, Exit{Code: code, Finished: finished}) != nil {
-		time.Sleep(100 * time.Millisecond) // the disk is full: somebody else must make room
+	for range mostTries {
+		if WriteExit(s.dir, Exit{Code: code, Finished: finished}) == nil {
+			return
+		}
+		_ = syscall.Nanosleep(&syscall.Timespec{Nsec: 100e6}, nil) // no timer: that might need a thread, which cannot be made beside another process namespace
 	}
+	// The agent takes it for one that was killed: better than a container that never ends.
 }
+
+// mostTries is how often DIR/exit is tried to be written, ten times a second.
+const mostTries = 100
 
 func indexByte(b []byte, c byte) int {
 	for i := range b {

@@ -105,6 +105,15 @@ func ReadExit(dir string) (e Exit, err error) {
 	return Exit{code, finished, m["reason"], message}, errors.Join(err1, err2, err3)
 }
 
+// exitRoom is how long DIR/exit may be that is written when the disk is full.
+const exitRoom = 1024
+
+// reserve makes room for DIR/exit, in the file that WriteExit renames: a container that has filled the disk must be able to end, or nobody
+// could remove what it has written.
+func reserve(dir string) error {
+	return os.WriteFile(dir+"/"+ExitFile+".new", make([]byte, exitRoom), 0o600)
+}
+
 // WriteExit writes DIR/exit, for a container whose shim did not.
 func WriteExit(dir string, e Exit) error { return replace(dir+"/"+ExitFile, e.text(), true) }
 
@@ -130,11 +139,13 @@ func StartOf(pid int) string {
 // replace writes a file whole: who reads it meanwhile sees all of it or what was before; with lasting, also who does so after
 // the machine has crashed.
 func replace(name string, text []byte, lasting bool) error {
-	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE, 0o600) // what is reserved stays so until it is written
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
+	if _, err = f.Write(text); err == nil {
+		err = f.Truncate(int64(len(text)))
+	}
 	if lasting && err == nil {
 		err = f.Sync()
 	}
