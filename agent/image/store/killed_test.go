@@ -112,6 +112,15 @@ func TestBrokenImagesAreDropped(t *testing.T) {
 	if _, err := s.Load(t.Context(), layerReader(t, file("a", "3")), "whole", nil); err != nil {
 		t.Fatal(err)
 	}
+	record, err := s.Load(t.Context(), layerReader(t, file("a", "4")), "record", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{filepath.Join(filepath.Dir(record[0].Lower[0]), "layer.json"), filepath.Join(s.Dir(), "uses", "somebody")} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.RemoveAll(filepath.Dir(broken[0].Lower[0])); err != nil {
 		t.Fatal(err)
 	}

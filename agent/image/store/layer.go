@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,6 +47,9 @@ func readRecord(dir string) (layer, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return layer{}, err
+	}
+	if lost(data) {
+		return layer{}, fmt.Errorf("%s: is empty: %w", path, fs.ErrNotExist)
 	}
 	var l layer
 	if err := json.Unmarshal(data, &l); err != nil {
@@ -105,3 +109,6 @@ func (w *work) commit(dir string, l layer) error {
 		return os.Rename(dir, w.store.path("layers", layerName(l.DiffID)))
 	})
 }
+
+// lost says that a file has nothing of what was written, as a power cut leaves those that the disk was not asked to keep.
+func lost(data []byte) bool { return len(bytes.Trim(data, "\x00")) == 0 }

@@ -115,7 +115,7 @@ func (s *Store) heldByUses(into map[string]bool) error {
 			continue // being written by who was killed
 		}
 		data, err := os.ReadFile(s.path("uses", d.Name()))
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && lost(data) { // the container is gone, too
 			continue
 		}
 		if err != nil {
