@@ -101,12 +101,16 @@ func TestMounts(t *testing.T) {
 	c := shell("a", `cat /v/file /one; touch /v/new && echo new; touch /ro/new || echo no; head -c1 /v/zero || echo no device; ls /v/out/deep; mknod /dev/x c 1 5; mknod /x c 1 5; mknod /dev/shm/x c 1 5
 		for f in /dev/x /x /dev/shm/x; do head -c1 $f 2>/dev/null | wc -c; done; head -c1 /dev/zero | wc -c`)
 	c.Mounts = []*cri.Mount{{HostPath: filepath.Join(host, "sub"), ContainerPath: "/v/out/deep/er"}, {HostPath: host, ContainerPath: "/v"},
-		{HostPath: host, ContainerPath: "/ro", Readonly: true}, {HostPath: filepath.Join(host, "file"), ContainerPath: "/one"}}
+		{HostPath: host, ContainerPath: "/ro", Readonly: true}, {HostPath: filepath.Join(host, "file"), ContainerPath: "/one"},
+		{HostPath: filepath.Join(r.Dir, "is", "made"), ContainerPath: "/made"}}
 	got, _ := r.output(box, of, c)
 	for _, want := range []string{"from the host\nfrom the host\n", "new\n", "no\n", "no device\n", "er\n", "\n0\n0\n0\n1\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it said %q, want %q in it", got, want)
 		}
+	}
+	if info, err := os.Stat(filepath.Join(r.Dir, "is", "made")); err != nil || !info.IsDir() {
+		t.Errorf("a volume that was not there: %v, want a directory", err)
 	}
 	if left, _ := os.ReadDir(escape); len(left) != 0 {
 		t.Errorf("a mount has led out of the container: %v", left)

@@ -96,8 +96,8 @@ func TestWhatCannotBeStarted(t *testing.T) {
 		"no such user":    {func(c *cri.ContainerConfig) { c.Linux.SecurityContext.RunAsUsername = "nemo" }, "unable to find user nemo"},
 		"cwd is a file":   {func(c *cri.ContainerConfig) { c.WorkingDir = "/etc/passwd" }, "working directory /etc/passwd"},
 		"no such volume": {func(c *cri.ContainerConfig) {
-			c.Mounts = []*cri.Mount{{HostPath: "/no/such/volume", ContainerPath: "/v"}}
-		}, "/no/such/volume"},
+			c.Mounts = []*cri.Mount{{HostPath: "/etc/passwd/volume", ContainerPath: "/v"}}
+		}, "/etc/passwd/volume"},
 	} {
 		c := config("c")
 		tc.change(c)
