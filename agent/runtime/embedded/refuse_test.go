@@ -98,6 +98,9 @@ func TestWhatCannotBeStarted(t *testing.T) {
 		"no such volume": {func(c *cri.ContainerConfig) {
 			c.Mounts = []*cri.Mount{{HostPath: "/etc/passwd/volume", ContainerPath: "/v"}}
 		}, "/etc/passwd/volume"},
+		"a volume over /proc": {func(c *cri.ContainerConfig) {
+			c.Mounts = []*cri.Mount{{HostPath: r.Dir, ContainerPath: "/proc"}}
+		}, "inside of /proc"},
 	} {
 		c := config("c")
 		tc.change(c)
