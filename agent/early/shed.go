@@ -22,7 +22,10 @@ func Begin() {
 // cache, and what is used comes back, now by small pieces: some kernels map all around a page that they have in
 // the cache, 2 MiB at once, which soon is most of a program. They do so within one mapping with one
 // advice alone; so every other piece gets another one.
-func Shed() {
+func Shed() { ShedBy(64 << 10) }
+
+// ShedBy is Shed with pieces of so many bytes, a power of two; each costs the kernel some 200 bytes.
+func ShedBy(piece uintptr) {
 	// No mappings of 2 MiB by one entry either.
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, prSetTHPDisable, 1, 0, 0, 0, 0)
 	data, err := os.ReadFile("/proc/self/smaps")
@@ -44,9 +47,6 @@ func Shed() {
 		}
 	}
 }
-
-// piece of a file that is mapped at once, at most.
-const piece = 64 << 10
 
 // advise tells the kernel of memory; that it knows no such advice is no matter.
 func advise(from, to, advice uintptr) {

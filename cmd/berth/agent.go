@@ -207,7 +207,7 @@ func shedding(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			early.Shed()
+			early.ShedBy(16 << 10)
 			debug.FreeOSMemory()
 		}
 	}
