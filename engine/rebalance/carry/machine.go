@@ -102,7 +102,7 @@ type Machine struct {
 	taken time.Time // when the plan was
 	next  uint64    // the last ID
 	asked map[uint64]func(now time.Time, a Answer)
-	// released are the Holds whose deletion was asked for, by key, and until when that is not asked for again.
+	// released are the Holds whose deletion was asked for, by key and victim, and until when that is not asked for again.
 	released map[string]time.Time
 }
 

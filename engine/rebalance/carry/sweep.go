@@ -18,17 +18,17 @@ func (t *turn) sweep() {
 		if h.Cause != plan.Cause || h.Type != model.Reserve && h.Until.After(t.now) {
 			continue
 		}
-		why := t.over(h)
-		if why == "" || t.now.Before(m.released[h.Key()]) {
+		why, key := t.over(h), h.Key()+" "+h.Victim // the next of its workload to that node has one of the same name
+		if why == "" || t.now.Before(m.released[key]) {
 			if why == "" {
 				t.until(h.Until)
 			} else {
-				t.until(m.released[h.Key()])
+				t.until(m.released[key])
 			}
 			continue
 		}
-		m.released[h.Key()] = t.now.Add(releaseAgain)
-		t.until(m.released[h.Key()])
+		m.released[key] = t.now.Add(releaseAgain)
+		t.until(m.released[key])
 		t.act(func(id uint64) Action { return Release{id, h, why} }, func(time.Time, Answer) {})
 	}
 	for key, at := range m.released { // each by itself; the order does not matter

@@ -166,6 +166,26 @@ func TestAMoveAndItsHold(t *testing.T) {
 	}
 }
 
+// Two pods of a workload go to one node, one right after the other: their Holds have the same name.
+func TestHoldsOfOneNameBothEnd(t *testing.T) {
+	s := newTale(t, Options{Mode: plan.Held}, move("web-1", 1000), move("web-3", 1000))
+	for i, pod := range []string{"web-1", "web-3"} {
+		s.step(1, "reserve b for "+pod)
+		s.done()
+		s.step(0, "evict "+pod)
+		s.done()
+		s.gone(pod)
+		s.step(0, "")
+		s.is(s.pod(fmt.Sprint("web-new", i), "b", 1000))
+		s.step(0, "release b: its move is over")
+		s.done()
+	}
+	s.step(0, "")
+	if n := len(s.v.State.Holds()); n > 0 || s.m.Busy() {
+		t.Errorf("%d Holds are left; %s", n, s.state())
+	}
+}
+
 func TestAPodThatComesBackIsRemembered(t *testing.T) {
 	for _, mode := range []plan.Mode{plan.Held, plan.Unheld} {
 		s := begun(t, mode)
