@@ -126,11 +126,19 @@ func (s *stage) perform(ctx context.Context, a act) error {
 	return nil
 }
 
-func (o *Options) check() error {
-	for _, name := range o.Acts {
+// Check says which of these is no act.
+func Check(names []string) error {
+	for _, name := range names {
 		if !slices.Contains(Names(), name) {
 			return fmt.Errorf("act %q: must be one of %s", name, strings.Join(Names(), ", "))
 		}
+	}
+	return nil
+}
+
+func (o *Options) check() error {
+	if err := Check(o.Acts); err != nil {
+		return err
 	}
 	if len(o.Nodes) < 3 {
 		return fmt.Errorf("%d nodes: the demo needs three", len(o.Nodes))

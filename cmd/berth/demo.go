@@ -61,6 +61,9 @@ Exits with 0 if each act showed what it says, else with 1.`,
 
 func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	if err := demo.Check(f.acts); err != nil {
+		return err
+	}
 	settings, err := loadConfig(f.configs)
 	if err != nil {
 		return err
@@ -94,6 +97,9 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	})
 	closeLog()
 	err = errors.Join(played, err)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // while it was being set up
+		err = errors.New("stopped")
+	}
 	if err != nil {
 		err = fmt.Errorf("%w\n(log: %s)", err, dir.log())
 	}

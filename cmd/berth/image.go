@@ -63,7 +63,7 @@ over plain HTTP only if it is on this machine.`,
 				image, err := s.Pull(cmd.Context(), name, auth, p.progress)
 				p.done()
 				if err != nil {
-					return err
+					return errors.New(err.Error()) // of a registry that nobody listens at: no hint at a cluster
 				}
 				all = append(all, image)
 			}
@@ -161,6 +161,9 @@ What a container uses of an image stays until that is removed.`,
 				return err
 			}
 			for _, name := range names {
+				if image, err := s.Resolve(name); err == nil && image.Builtin {
+					return fmt.Errorf("%s is built in: pods of the node need it, and nothing brings it again before its agent starts anew", name)
+				}
 				if err := s.Remove(name); err != nil {
 					return err
 				}
