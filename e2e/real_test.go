@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/agent/virtual"
 	"github.com/berthproject/berth/internal/testkit"
 	"github.com/berthproject/berth/internal/testkit/container"
@@ -22,26 +23,33 @@ import (
 type realCluster struct {
 	*cluster
 	image string
-	files int // of manifests written
+	files int      // of manifests written
+	up    []string // the flags
 }
 
 // oneVirtual asks for one virtual node.
 var oneVirtual = []string{"--virtual-nodes", "1", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi"}
 
-// upReal starts `berth up` with one virtual node.
+// upReal starts `berth up` with one virtual node whose pods run in containerd.
 func upReal(t *testing.T, args ...string) *realCluster {
 	t.Helper()
 	if err := containerd.Missing(true); err != nil {
 		testkit.Skip(t, "containerd", err.Error())
 	}
+	return upRealIn(t, "cri", args...)
+}
+
+// upRealIn starts `berth up` with one virtual node and that runtime.
+func upRealIn(t *testing.T, runtime string, args ...string) *realCluster {
+	t.Helper()
 	image, err := container.Registry(t).Add("workload", "1", container.Image(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := newHome(t)
 	t.Cleanup(func() { sweep(t, h.path("data/virtual")) })
-	c := h.up(append(slices.Clone(oneVirtual), args...)...)
-	return &realCluster{cluster: c, image: image}
+	up := slices.Concat(oneVirtual, []string{"--runtime", runtime}, args)
+	return &realCluster{cluster: h.up(up...), image: image, up: up}
 }
 
 // sweep removes what a test that failed has left of its virtual nodes.
@@ -80,7 +88,19 @@ func (c *realCluster) get(name string) *corev1.Pod {
 // TestRealPods runs pods in containers, from `berth up` alone, and leaves nothing behind.
 func TestRealPods(t *testing.T) {
 	t.Parallel()
-	c := upReal(t)
+	upReal(t).runsPods(t)
+}
+
+// TestEmbeddedPods does the same with nothing installed.
+func TestEmbeddedPods(t *testing.T) {
+	t.Parallel()
+	if err := embedded.Missing(); err != nil {
+		testkit.Skip(t, "embedded runtime", err.Error())
+	}
+	upRealIn(t, "embedded").runsPods(t)
+}
+
+func (c *realCluster) runsPods(t *testing.T) {
 	c.must("create", "configmap", "settings", "--from-literal=a=from a config map")
 	c.must("create", "secret", "generic", "key", "--from-literal=b=from a secret")
 	// All at once, as a node has them; each is looked at below.
@@ -122,7 +142,8 @@ func (c *realCluster) logsAndExec(t *testing.T) {
 		t.Errorf("exec: %q", out)
 	}
 	web := c.get("web")
-	if web.Status.PodIP == "" || !strings.HasPrefix(web.Status.ContainerStatuses[0].ContainerID, "containerd://") {
+	runtime := map[bool]string{false: "containerd://", true: embedded.Name + "://"}[slices.Contains(c.up, "embedded")]
+	if web.Status.PodIP == "" || !strings.HasPrefix(web.Status.ContainerStatuses[0].ContainerID, runtime) {
 		t.Errorf("web has IP %q, container %q", web.Status.PodIP, web.Status.ContainerStatuses[0].ContainerID)
 	}
 }
@@ -163,7 +184,7 @@ func (c *realCluster) evictionByMemory(t *testing.T) {
 // what the API says.
 func (c *realCluster) startedAgain(t *testing.T) {
 	c.proc.kill()
-	c.cluster = c.home.up(oneVirtual...)
+	c.cluster = c.home.up(c.up...)
 	eventually(t, happenWithin, func() error {
 		web := c.get("web")
 		if s := web.Status.ContainerStatuses[0]; s.RestartCount == 0 || !s.Ready {

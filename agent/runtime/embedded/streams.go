@@ -102,7 +102,13 @@ func (s streamer) Exec(ctx context.Context, id string, command []string, in io.R
 		code, err = s.execute(ctx, id, command, 0, in, writer(out), writer(errOut))
 	}
 	var start *StartError
-	if errors.As(err, &start) { // as shells and runc say it
+	if errors.As(err, &start) { // the code as shells and runc have it; only words that are in a stream reach who asked
+		for _, w := range []io.WriteCloser{errOut, out} {
+			if w != nil {
+				fmt.Fprintln(w, start)
+				break
+			}
+		}
 		return utilexec.CodeExitError{Err: err, Code: start.Code}
 	}
 	if err == nil && code != 0 {
