@@ -77,7 +77,7 @@ func (l lines) started(o *upOptions, settings settings, server *apiserver.Server
 		next = "get nodes"
 	}
 	if o.real.embed.real || o.real.embed.virtual {
-		next = "run web --image berth.dev/workload:1 -- /workload -listen=:80"
+		next = "run web --image berth.dev/workload:1 -- -listen=:80"
 	}
 	fmt.Fprintf(l.w, "\nNext, in another terminal:  %s %s\nCtrl-C stops.\n", kubectl, next)
 }
