@@ -45,7 +45,12 @@ type killed struct {
 // while pods start, run, end and stop: none is lost, none runs twice, nothing is left.
 func TestAgentAndRuntimeKilled(t *testing.T) {
 	t.Run("containerd", func(t *testing.T) { agentKilled(t, false) })
-	t.Run("embedded", func(t *testing.T) { agentKilled(t, true) })
+	t.Run("embedded", func(t *testing.T) {
+		if os.Getenv("BERTH_SOAK") == "" {
+			t.Skip("for make soak: the time that all of these tests may take is spent; TestEmbeddedPods kills it once")
+		}
+		agentKilled(t, true)
+	})
 }
 
 func agentKilled(t *testing.T, embeds bool) {
