@@ -4,6 +4,8 @@ import (
 	"flag"
 	"io"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"k8s.io/klog/v2"
@@ -16,5 +18,10 @@ func TestMain(m *testing.M) {
 	_ = flags.Set("logtostderr", "false")
 	_ = flags.Set("stderrthreshold", "FATAL")
 	klog.SetOutput(io.Discard)
+	// These tests wait for processes more than they compute: twice as many at a time as there are processors.
+	flag.Parse()
+	if p := flag.Lookup("test.parallel"); p != nil && p.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = p.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
+	}
 	os.Exit(m.Run())
 }
