@@ -61,14 +61,18 @@ func (a *Agent) follow(ctx context.Context, wg *sync.WaitGroup, s fields.Selecto
 	return informer, nil
 }
 
-// slim drops what the agent does not read.
+// slim is an object without what the agent does not read. What the watch has brought stays as it is.
 func slim(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
-		o.ManagedFields = nil
+		p := *o
+		p.ManagedFields = nil
+		return &p, nil
 	case *corev1.Node:
-		o.ManagedFields = nil
-		o.Status = corev1.NodeStatus{Capacity: o.Status.Capacity, Allocatable: o.Status.Allocatable}
+		n := *o
+		n.ManagedFields = nil
+		n.Status = corev1.NodeStatus{Capacity: o.Status.Capacity, Allocatable: o.Status.Allocatable}
+		return &n, nil
 	}
 	return obj, nil
 }

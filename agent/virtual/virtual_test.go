@@ -161,7 +161,8 @@ func TestSweepRemovesWhatAKilledProcessLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := sleeper(t, n)
-	go func() { _ = cmd.Wait() }()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	again, err := At(p.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -169,6 +170,7 @@ func TestSweepRemovesWhatAKilledProcessLeft(t *testing.T) {
 	if err := again.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	<-ended
 	nothingLeft(t, p)
 	if err := again.Sweep(t.Context()); err != nil {
 		t.Errorf("sweeping where nothing is: %v", err)
