@@ -44,10 +44,11 @@ func openb(t *testing.T, file string) string {
 }
 
 // TestOpenB fills a real cluster's 1,523 nodes with its 8,152 pods through the
-// API, and checks what is said about it against a recount.
+// API, and checks what is said about it against a recount. It has the machine to
+// itself: starved of a processor for long, nodes miss their Leases and pods find
+// room later than the summary says.
 func TestOpenB(t *testing.T) {
 	nodesFile, podsFile := openb(t, "openb_node_list_all_node.csv"), openb(t, "openb_pod_list_default.csv")
-	t.Parallel()
 	h := newHome(t)
 	started := time.Now()
 	c := h.up("--openb-nodes", nodesFile, "--ephemeral")
