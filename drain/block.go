@@ -102,10 +102,10 @@ func until(now time.Time, v *View, b *model.Budget) string {
 	}
 	var unready []string
 	var entry time.Time
-	for _, p := range v.in(b.Namespace) {
+	for _, p := range v.In(b.Namespace) {
 		switch {
 		case !budget.Ledger.Covers(b, p) || p.Deleting:
-		case entered(now, b, p):
+		case budget.EnteredLately(b, p, now):
 			i, _ := slices.BinarySearch(b.Disrupted, p.Name)
 			if at := b.DisruptedAt[i].Add(budget.EntryAge); entry.IsZero() || at.Before(entry) {
 				entry = at

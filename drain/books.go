@@ -21,7 +21,7 @@ type books struct {
 
 func openBooks(v *View) *books {
 	k := &books{budgets: map[string][]*model.Budget{}, pays: map[string][]*model.Budget{}, stood: map[string]bool{}}
-	for _, p := range v.pods {
+	for _, p := range v.All() {
 		k.stood[p.UID] = p.Ready && !p.Deleting
 	}
 	for _, b := range v.State.AllBudgets() {
@@ -36,7 +36,7 @@ func (k *books) ask(now time.Time, v *View, p *model.Pod) *Block {
 	if !slices.ContainsFunc(all, func(b *model.Budget) bool { return budget.Ledger.Covers(b, p) }) {
 		return nil
 	}
-	still := slices.DeleteFunc(v.in(p.Namespace), func(q *model.Pod) bool { return !k.stood[q.UID] })
+	still := slices.DeleteFunc(v.In(p.Namespace), func(q *model.Pod) bool { return !k.stood[q.UID] })
 	verdict := evictions.Judge(p, all, still, now)
 	if verdict.Result == budget.Granted {
 		k.pays[p.UID] = verdict.Pay
@@ -50,25 +50,10 @@ func (k *books) pay(now time.Time, p *model.Pod) {
 	all := slices.Clone(k.budgets[p.Namespace])
 	for _, b := range k.pays[p.UID] {
 		if i := slices.Index(all, b); i >= 0 {
-			all[i] = Debited(b, p, now)
+			all[i] = budget.Debited(b, p, now)
 		}
 	}
 	k.budgets[p.Namespace] = all
-}
-
-// Debited is a budget after a pod was granted to go.
-func Debited(b *model.Budget, p *model.Pod, now time.Time) *model.Budget {
-	c := *b
-	c.DisruptionsAllowed--
-	i, there := slices.BinarySearch(c.Disrupted, p.Name)
-	if there {
-		c.DisruptedAt = slices.Clone(c.DisruptedAt)
-		c.DisruptedAt[i] = now
-		return &c
-	}
-	c.Disrupted = slices.Insert(slices.Clone(c.Disrupted), i, p.Name)
-	c.DisruptedAt = slices.Insert(slices.Clone(c.DisruptedAt), i, now)
-	return &c
 }
 
 // budgetsCurrent says whether the budgets over what is still to go have counted what can be
@@ -101,16 +86,10 @@ func behind(now time.Time, v *View, b *model.Budget) bool {
 
 // standing counts the healthy pods of a budget.
 func standing(now time.Time, v *View, b *model.Budget) (n int32) {
-	for _, p := range v.in(b.Namespace) {
-		if budget.Ledger.Covers(b, p) && p.Ready && !p.Deleting && !entered(now, b, p) {
+	for _, p := range v.In(b.Namespace) {
+		if budget.Ledger.Covers(b, p) && p.Ready && !p.Deleting && !budget.EnteredLately(b, p, now) {
 			n++
 		}
 	}
 	return n
-}
-
-// entered says that the budget has granted the pod to go, and it has not gone yet.
-func entered(now time.Time, b *model.Budget, p *model.Pod) bool {
-	i, ok := slices.BinarySearch(b.Disrupted, p.Name)
-	return ok && i < len(b.DisruptedAt) && !b.DisruptedAt[i].Before(p.Created) && b.DisruptedAt[i].Add(budget.EntryAge).After(now)
 }

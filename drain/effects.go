@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/engine/model"
@@ -72,7 +73,7 @@ func booked(b *model.Budget, d *decision.Debit, v *model.Pod, now time.Time) *mo
 	if !slices.Contains(d.Paid, v.Name) && !slices.Contains(d.Overruled, v.Name) {
 		return b
 	}
-	c := *Debited(b, v, now)
+	c := *budget.Debited(b, v, now)
 	c.DisruptionsAllowed = max(c.DisruptionsAllowed, 0)
 	return &c
 }

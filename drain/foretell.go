@@ -135,7 +135,7 @@ func (w *world) circles() error {
 func (w *world) getsReady() func(*model.Pod) bool {
 	there := map[string]bool{}
 	ready, hopeless := map[string]bool{}, map[string]bool{}
-	for _, p := range w.view.pods {
+	for _, p := range w.view.All() {
 		if p.NodeName == "" {
 			continue
 		}

@@ -90,7 +90,7 @@ func (v *View) on(node string) []*model.Pod {
 	}
 	var out []*model.Pod
 	for _, p := range v.State.Node(id).Pods {
-		if is := v.pods[p.UID]; is != nil && is.NodeName == node {
+		if is := v.Pod(p.UID); is != nil && is.NodeName == node {
 			out = append(out, is)
 		}
 	}

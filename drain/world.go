@@ -118,7 +118,7 @@ const (
 // rest lets the scheduler decide about everything, and whoever has to make room for a
 // nominated pod leave.
 func (w *world) rest() {
-	most := w.serial + 100 + replacements*len(w.view.pods)
+	most := w.serial + 100 + replacements*w.view.Len()
 	for range mostSteps {
 		if w.serial > most {
 			break
@@ -168,12 +168,12 @@ func (w *world) evict(p *model.Pod) (ok bool, words string) {
 	if is == nil {
 		return true, ""
 	}
-	verdict := evictions.Judge(is, w.budgetsIn(is.Namespace), w.view.in(is.Namespace), w.now)
+	verdict := evictions.Judge(is, w.budgetsIn(is.Namespace), w.view.In(is.Namespace), w.now)
 	if verdict.Result != budget.Granted {
 		return false, verdict.Why
 	}
 	for _, b := range verdict.Pay {
-		w.putBudget(Debited(b, is, w.now))
+		w.putBudget(budget.Debited(b, is, w.now))
 	}
 	w.leave(is, "EvictionByEvictionAPI")
 	w.rest()
@@ -324,7 +324,7 @@ func (w *world) end() bool {
 // getReady has all pods get Ready that will; false when there are none.
 func (w *world) getReady(ready func(*model.Pod) bool) bool {
 	var unready []*model.Pod
-	for _, p := range w.view.pods {
+	for _, p := range w.view.All() {
 		if p.NodeName != "" && !p.Ready && !p.Deleting && ready(p) {
 			unready = append(unready, p)
 		}
@@ -341,7 +341,7 @@ func (w *world) getReady(ready func(*model.Pod) bool) bool {
 // recount does what the disruption controller does.
 func (w *world) recount(namespace string) {
 	for _, b := range w.budgetsIn(namespace) {
-		c := budget.Facts{Budget: b, Pods: w.view.in(namespace), Scale: w.scaled, Now: w.now}.Count()
+		c := budget.Facts{Budget: b, Pods: w.view.In(namespace), Scale: w.scaled, Now: w.now}.Count()
 		q := *b
 		q.ObservedGeneration, q.DisruptionsAllowed, q.CurrentHealthy = c.ObservedGeneration, c.DisruptionsAllowed, c.CurrentHealthy
 		q.DesiredHealthy, q.ExpectedPods, q.Disrupted, q.DisruptedAt = c.DesiredHealthy, c.ExpectedPods, c.Disrupted, c.DisruptedAt

@@ -86,6 +86,20 @@ func (g *Group) Close() {
 	}
 }
 
+// OOMKills counts the processes of a cgroup that the kernel killed for want of memory; 0 also where it cannot be read.
+func (h *Host) OOMKills(path string) int64 {
+	g, err := h.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer g.Close()
+	n, err := g.OOMKills()
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // OOMKills counts the processes of the cgroup that the kernel killed for want
 // of memory: on version 1 in the cgroup itself, on version 2 in those below, too.
 func (g *Group) OOMKills() (int64, error) {

@@ -114,19 +114,10 @@ func (r *Runner) witness(c *run) {
 
 // kills counts those of a cgroup; 0 also where it cannot be read.
 func (r *Runner) kills(group string) int64 {
-	if r.opts.Cgroups == nil || !r.opts.Cgroups.Exists(group) {
+	if r.opts.Cgroups == nil {
 		return 0
 	}
-	g, err := r.opts.Cgroups.Open(group)
-	if err != nil {
-		return 0
-	}
-	defer g.Close()
-	n, err := g.OOMKills()
-	if err != nil {
-		return 0
-	}
-	return n
+	return r.opts.Cgroups.OOMKills(group)
 }
 
 // oomKilled says whether there is evidence that the kernel killed in a container that ended with

@@ -19,7 +19,7 @@ type Cgroups interface {
 	Remove(ctx context.Context, path string) error
 	Exists(path string) bool
 	Children(path string) ([]string, error)
-	Open(path string) (*cgroup.Group, error)
+	OOMKills(path string) int64
 }
 
 // Volumes are those of the node's pods; *volume.Volumes is one.

@@ -108,9 +108,9 @@ func (e Evictions) ask(b *model.Budget, p *model.Pod, healthy int32, now time.Ti
 		v.Why, v.Retry = fmt.Sprintf("The disruption budget %s is still being processed by the server.", b.Name), processing
 	case b.DisruptionsAllowed < 0:
 		v.Result, v.Why = Forbidden, "pdb disruptions allowed is negative"
-	case entered(b, p, now) && (p.Disrupted != "" || slices.Contains(e.Mine, b.Name) || !entered(b, p, now.Add(EntryAge-unmarked))):
+	case EnteredLately(b, p, now) && (p.Disrupted != "" || slices.Contains(e.Mine, b.Name) || !EnteredLately(b, p, now.Add(EntryAge-unmarked))):
 		return Verdict{}
-	case entered(b, p, now):
+	case EnteredLately(b, p, now):
 		v.Why, v.Retry = fmt.Sprintf("The pod is about to be evicted by somebody else, for whom the disruption budget %s has booked it", b.Name), time.Second
 	case len(b.Disrupted) > maxUnconfirmed:
 		v.Result, v.Why = Forbidden, "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
@@ -145,9 +145,9 @@ func never(b *model.Budget, p *model.Pod) string {
 	return ""
 }
 
-// entered says whether the budget has granted not long ago that this very pod goes.
+// EnteredLately says whether the budget has granted not long ago that this very pod goes.
 // An entry older than the pod is a namesake's.
-func entered(b *model.Budget, p *model.Pod, now time.Time) bool {
+func EnteredLately(b *model.Budget, p *model.Pod, now time.Time) bool {
 	i, ok := slices.BinarySearch(b.Disrupted, p.Name)
 	return ok && i < len(b.DisruptedAt) && !b.DisruptedAt[i].Before(p.Created) && b.DisruptedAt[i].Add(EntryAge).After(now)
 }
@@ -155,7 +155,7 @@ func entered(b *model.Budget, p *model.Pod, now time.Time) bool {
 // standing is how many healthy pods a budget has, by our own count.
 func standing(b *model.Budget, pods []*model.Pod, now time.Time) (n int32) {
 	for _, p := range pods {
-		if p.Ready && !p.Deleting && !p.Finished() && Ledger.Covers(b, p) && !entered(b, p, now) {
+		if p.Ready && !p.Deleting && !p.Finished() && Ledger.Covers(b, p) && !EnteredLately(b, p, now) {
 			n++
 		}
 	}

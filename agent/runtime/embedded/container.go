@@ -182,7 +182,7 @@ func (r *Runtime) ended(c *container, exit shim.Exit) {
 	if err := r.host.Kill(c.record.Group); err != nil {
 		r.log.Error(err, "What a container has left behind cannot be killed", "container", c.record.ID)
 	}
-	oom := exit.Code == 137 && r.oomKills(c.record.Group) > 0
+	oom := exit.Code == 137 && r.host.OOMKills(c.record.Group) > 0
 	c.mu.Lock()
 	if c.exit == nil {
 		c.exit, c.oom = &exit, oom
@@ -195,23 +195,6 @@ func (r *Runtime) ended(c *container, exit shim.Exit) {
 	}
 	c.mu.Unlock()
 	r.tell(runtime.ContainerEvent{Container: c.record.ID})
-}
-
-// oomKills counts what the kernel killed in a cgroup for want of memory.
-func (r *Runtime) oomKills(group string) int64 {
-	if !r.host.Exists(group) {
-		return 0
-	}
-	g, err := r.host.Open(group)
-	if err != nil {
-		return 0
-	}
-	defer g.Close()
-	n, err := g.OOMKills()
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // hold calls do with a pidfd of the process that holds the sandbox's namespaces.

@@ -115,15 +115,7 @@ func (p *process) control(do func(fd int) error) error {
 	if p.file == nil {
 		return os.ErrProcessDone
 	}
-	conn, err := p.file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	if err := conn.Control(func(fd uintptr) { failed = do(int(fd)) }); err != nil {
-		return err
-	}
-	return failed
+	return control(p.file, do)
 }
 
 // close lets go of it.

@@ -1,7 +1,6 @@
 package carry
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -49,7 +48,7 @@ func (k *books) of(namespace string) []*model.Budget {
 func (k *books) in(namespace string) []*model.Pod {
 	list, known := k.spaces[namespace]
 	if !known {
-		list = slices.Collect(maps.Values(k.v.spaces[namespace]))
+		list = k.v.In(namespace)
 		k.spaces[namespace] = list
 	}
 	return list
@@ -71,8 +70,8 @@ func (k *books) ask(now time.Time, p *model.Pod) string {
 func (k *books) pay(now time.Time, p *model.Pod) {
 	all := slices.Clone(k.of(p.Namespace))
 	for i, b := range all {
-		if budget.Ledger.Covers(b, p) && !plan.Entered(b, p, now) {
-			all[i] = plan.Debited(b, p, now)
+		if budget.Ledger.Covers(b, p) && !budget.EnteredLately(b, p, now) {
+			all[i] = budget.Debited(b, p, now)
 		}
 	}
 	k.budgets[p.Namespace] = all

@@ -63,7 +63,7 @@ func (w *world) evict(x *Move) Answer {
 		w.t.Errorf("seed %d: NotInVain: %s is evicted, though the like came back at %v", w.seed, p.Key(), at)
 	}
 	for _, b := range v.Pay {
-		d := plan.Debited(b, p, w.now)
+		d := budget.Debited(b, p, w.now)
 		w.tell(func(s *cluster.State, v *View) { s.UpsertBudget(d) })
 	}
 	w.leave(p)

@@ -77,31 +77,10 @@ func (b *books) pay(now time.Time, m *Move) {
 	all := slices.Clone(b.budgets[m.Pod.Namespace])
 	for i, one := range all {
 		if slices.ContainsFunc(m.Budgets, func(e Effect) bool { return e.Budget == one.Name }) {
-			all[i] = Debited(one, m.Pod, now)
+			all[i] = budget.Debited(one, m.Pod, now)
 		}
 	}
 	b.budgets[m.Pod.Namespace] = all
-}
-
-// Entered says whether a budget has granted not long ago that this very pod goes.
-func Entered(b *model.Budget, p *model.Pod, now time.Time) bool {
-	i, ok := slices.BinarySearch(b.Disrupted, p.Name)
-	return ok && i < len(b.DisruptedAt) && !b.DisruptedAt[i].Before(p.Created) && b.DisruptedAt[i].Add(budget.EntryAge).After(now)
-}
-
-// Debited is a budget after a pod was granted to go.
-func Debited(b *model.Budget, p *model.Pod, now time.Time) *model.Budget {
-	c := *b
-	c.DisruptionsAllowed--
-	i, there := slices.BinarySearch(c.Disrupted, p.Name)
-	if there {
-		c.DisruptedAt = slices.Clone(c.DisruptedAt)
-		c.DisruptedAt[i] = now
-		return &c
-	}
-	c.Disrupted = slices.Insert(slices.Clone(c.Disrupted), i, p.Name)
-	c.DisruptedAt = slices.Insert(slices.Clone(c.DisruptedAt), i, now)
-	return &c
 }
 
 // under are the pods of some budgets of one namespace.

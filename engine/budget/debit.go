@@ -1,0 +1,23 @@
+package budget
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Debited is a budget after a pod was granted to go.
+func Debited(b *model.Budget, p *model.Pod, now time.Time) *model.Budget {
+	c := *b
+	c.DisruptionsAllowed--
+	i, there := slices.BinarySearch(c.Disrupted, p.Name)
+	if there {
+		c.DisruptedAt = slices.Clone(c.DisruptedAt)
+		c.DisruptedAt[i] = now
+		return &c
+	}
+	c.Disrupted = slices.Insert(slices.Clone(c.Disrupted), i, p.Name)
+	c.DisruptedAt = slices.Insert(slices.Clone(c.DisruptedAt), i, now)
+	return &c
+}
