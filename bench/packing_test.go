@@ -35,14 +35,15 @@ type yard struct {
 	engine  *placement.Engine
 	pods    map[string]*rebalance.Pod // by uid, those that are bound
 	pending []*rebalance.Pod
+	late    map[string]bool // controllers whose pods found no place when the cluster was filled
 	tally   tally
 	dying   []string // uids of pods that were evicted and are still there
 }
 
-// tally is what packing came to.
+// tally is what packing came to. Emptied are nodes that have none of the pods left that the cluster was filled with;
+// Taken of these have pods by now that had waited for such a node.
 type tally struct {
-	Rounds, Before, Emptied, Evicted, Returned, Moved, Pending int
-	moved                                                      map[string]bool // by controller
+	Rounds, Before, Emptied, Taken, Evicted, Returned, Pending int
 }
 
 // mostAllocated is the profile of a scheduler that packs: nothing in it prefers empty nodes.
@@ -60,7 +61,7 @@ func mostAllocated(t *testing.T) *placement.Profile {
 
 // fill places pods of the trace in a random order, as kube-scheduler's default profile does: spread.
 func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *yard {
-	y := &yard{in: intake.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*rebalance.Pod{}}
+	y := &yard{in: intake.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*rebalance.Pod{}, late: map[string]bool{}}
 	for _, n := range nodes {
 		y.state.UpsertNode(y.in.DeschedulerNode(n).Node)
 	}
@@ -74,17 +75,18 @@ func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(pods)) {
 		p := y.in.Descheduled(pods[i])
 		if !y.place(engine, p) {
-			y.pending = append(y.pending, p)
+			y.pending, y.late[p.Owner.UID] = append(y.pending, p), true
 		}
 	}
-	y.tally.Before = len(nodes) - y.empty()
+	empty, _ := y.empty()
+	y.tally.Before = len(nodes) - empty
 	return y
 }
 
 // copy is the yard once more, to be packed by a scheduler that packs.
 func (y *yard) copy() *yard {
 	c := *y
-	c.state, c.pods, c.pending, c.tally.moved = y.state.Fork(), maps.Clone(y.pods), slices.Clone(y.pending), map[string]bool{}
+	c.state, c.pods, c.pending = y.state.Fork(), maps.Clone(y.pods), slices.Clone(y.pending)
 	c.engine = placement.NewEngine(c.state, c.packer, 1)
 	return &c
 }
@@ -111,19 +113,23 @@ func (y *yard) evict(p *rebalance.Pod) *rebalance.Pod {
 	y.state.RemovePod(p.UID)
 	delete(y.pods, p.UID)
 	y.tally.Evicted++
-	y.tally.moved[p.Owner.UID] = true
 	next := *p.Pod
 	next.UID, next.NodeName, next.Phase = fmt.Sprintf("%s-%d", p.Owner.UID, y.tally.Evicted), "", model.Pending
 	return &rebalance.Pod{Pod: &next, Facts: p.Facts}
 }
 
-func (y *yard) empty() (n int) {
+// empty are the nodes without pods but for late ones, and how many of them have some.
+func (y *yard) empty() (n, taken int) {
 	for _, id := range y.state.NodeIDs() {
-		if len(y.state.Node(id).Pods) == 0 {
-			n++
+		pods := y.state.Node(id).Pods
+		if slices.ContainsFunc(pods, func(p *model.Pod) bool { return !y.late[p.Owner.UID] }) {
+			continue
+		}
+		if n++; len(pods) > 0 {
+			taken++
 		}
 	}
-	return n
+	return n, taken
 }
 
 func (y *yard) snapshot() *rebalance.Snapshot {
@@ -200,7 +206,8 @@ func (y *yard) pack(policy rebalance.Policy, planned bool, most int) tally {
 		}
 	}
 	out := y.tally
-	out.Emptied, out.Moved, out.Pending = out.Before-(len(y.nodes)-y.empty()), len(out.moved), len(y.pending)
+	empty, taken := y.empty()
+	out.Emptied, out.Taken, out.Pending = out.Before-(len(y.nodes)-empty), taken, len(y.pending)
 	return out
 }
 
@@ -230,17 +237,38 @@ func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 	return nodes, pods
 }
 
-// cheapest is how many pods must go at the least for so many nodes to be empty: those of the nodes that have fewest.
-func (y *yard) cheapest(nodes int) (sum int) {
+// bounds are those of whoever empties no other nodes than HighNodeUtilization may: how many evictions so many nodes take
+// at least, if there are as many, and how many nodes so many evictions empty at most. Each pod of an emptied node has
+// to go once, and a node above the threshold loses none, so that no other comes below it.
+func (y *yard) bounds(percent float64, nodes, evictions int) (least, most int) {
 	var sizes []int
-	for _, id := range y.state.NodeIDs() {
-		if n := len(y.state.Node(id).Pods); n > 0 {
-			sizes = append(sizes, n)
+	for _, n := range y.snapshot().Nodes {
+		if len(n.Pods) > 0 && below(n, percent) {
+			sizes = append(sizes, len(n.Pods))
 		}
 	}
 	slices.Sort(sizes)
-	for _, n := range sizes[:nodes] {
-		sum += n
+	for i, n := range sizes {
+		if i < nodes {
+			least += n
+		}
+		if evictions -= n; evictions >= 0 {
+			most++
+		}
 	}
-	return sum
+	return least, most
+}
+
+// below says whether no resource of packing's thresholds is requested above its share.
+func below(n *rebalance.Node, percent float64) bool {
+	for _, name := range thresholdsOf {
+		used, have := int64(0), n.Allocatable.Of(name)
+		for _, p := range n.Pods {
+			used += p.Spec.Requests.Of(name)
+		}
+		if have > 0 && float64(used)/float64(have)*100 > percent {
+			return false
+		}
+	}
+	return true
 }
