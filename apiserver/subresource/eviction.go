@@ -96,12 +96,14 @@ var errAgain = errors.New("it has changed meanwhile")
 
 // request is one eviction as far as it has come.
 type request struct {
-	name  string
-	opts  *metav1.DeleteOptions
-	dry   bool
-	paid  []payment
-	asker string // and on whose behalf, if the request says that
-	why   string // in the request's own words
+	name string
+	opts *metav1.DeleteOptions
+	dry  bool
+	paid []payment
+	// marked is the pod's resource version after this request has marked it.
+	marked string
+	asker  string // and on whose behalf, if the request says that
+	why    string // in the request's own words
 }
 
 // Annotations of an eviction that say who wants it and why, Berth's and the descheduler's; they go into the record.
@@ -226,7 +228,7 @@ func (e *Evictions) grant(ctx context.Context, r *request) (*corev1.Pod, bool, e
 		return nil, false, fmt.Errorf("want a Pod called %s, have %T", r.name, obj)
 	}
 	if e.o.Refund {
-		if err := matches(pod, r.opts.Preconditions); err != nil {
+		if err := r.means(pod); err != nil {
 			e.giveBack(ctx, r)
 			return nil, false, err
 		}

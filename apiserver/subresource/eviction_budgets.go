@@ -10,9 +10,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/klog/v2"
 
@@ -31,7 +32,7 @@ type payment struct {
 // judge asks the budgets of a pod, and returns them by name. Pods are counted after the
 // budgets were read: whom a budget has let go is either in its entries or seen to go.
 func (e *Evictions) judge(ctx context.Context, r *request, pod *corev1.Pod) (budget.Verdict, map[string]*policyv1.PodDisruptionBudget, error) {
-	list, err := e.budgets.List(ctx, &metainternalversion.ListOptions{})
+	list, err := fresh(ctx, e.budgets, labels.Everything())
 	if err != nil {
 		return budget.Verdict{}, nil, err
 	}
@@ -60,7 +61,7 @@ func (e *Evictions) judge(ctx context.Context, r *request, pod *corev1.Pod) (bud
 	if !recount || v.Result != budget.Granted || len(budgets) == 0 || p.Phase == model.Pending || p.Deleting || p.Finished() {
 		return v, byName, nil
 	}
-	pods, err := e.standing(ctx, budgets)
+	pods, err := e.standing(ctx, byName)
 	if err != nil {
 		return budget.Verdict{}, nil, err
 	}
@@ -68,23 +69,28 @@ func (e *Evictions) judge(ctx context.Context, r *request, pod *corev1.Pod) (bud
 	return rules.Judge(p, budgets, pods, now), byName, nil
 }
 
-// standing are the pods under any of the budgets.
-func (e *Evictions) standing(ctx context.Context, budgets []*model.Budget) ([]*model.Pod, error) {
-	list, err := e.pods.List(ctx, &metainternalversion.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	pods, ok := list.(*corev1.PodList)
-	if !ok {
-		return nil, fmt.Errorf("want a list of pods, have %T", list)
-	}
+// standing are the pods under any of the budgets. Only those are read: what an eviction costs does not grow with the
+// pods of its namespace that are none of its budgets'.
+func (e *Evictions) standing(ctx context.Context, budgets map[string]*policyv1.PodDisruptionBudget) ([]*model.Pod, error) {
 	var out []*model.Pod
-	for i := range pods.Items {
-		p := intake.Standing(&pods.Items[i])
-		for _, b := range budgets {
-			if budget.Ledger.Covers(b, p) {
-				out = append(out, p)
-				break
+	seen := map[types.UID]bool{}
+	for _, b := range budgets {
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil {
+			continue // it covers none
+		}
+		list, err := fresh(ctx, e.pods, selector)
+		if err != nil {
+			return nil, err
+		}
+		pods, ok := list.(*corev1.PodList)
+		if !ok {
+			return nil, fmt.Errorf("want a list of pods, have %T", list)
+		}
+		for i := range pods.Items {
+			if p := &pods.Items[i]; !seen[p.UID] {
+				seen[p.UID] = true
+				out = append(out, intake.Standing(p))
 			}
 		}
 	}

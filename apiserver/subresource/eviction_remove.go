@@ -94,7 +94,7 @@ func (e *Evictions) mark(ctx context.Context, r *request, judged *corev1.Pod, gu
 		if !ok {
 			return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
 		}
-		if err := matches(pod, r.opts.Preconditions); err != nil {
+		if err := r.means(pod); err != nil {
 			return nil, err
 		}
 		if pod.UID != judged.UID || guarded && pod.ResourceVersion != judged.ResourceVersion {
@@ -103,6 +103,9 @@ func (e *Evictions) mark(ctx context.Context, r *request, judged *corev1.Pod, gu
 		setTarget(pod, time.Now())
 		return pod, nil
 	}), false, nil)
+	if err == nil {
+		r.marked = out.ResourceVersion
+	}
 	var status apierrors.APIStatus
 	if err != nil && !errors.Is(err, errAgain) && !errors.As(err, &status) {
 		err = storeerr.InterpretUpdateError(storeerr.InterpretGetError(err, corev1.Resource("pods"), r.name), corev1.Resource("pods"), r.name)
@@ -127,14 +130,16 @@ func setTarget(pod *corev1.Pod, now time.Time) {
 	pod.Status.Conditions = append(pod.Status.Conditions, c)
 }
 
-// matches says in the words of a deletion that a pod is not the one that was meant.
-func matches(pod *corev1.Pod, p *metav1.Preconditions) error {
+// means says in the words of a deletion that a pod is not the one that was meant. That an earlier try of this
+// request has marked it is no change to the caller.
+func (r *request) means(pod *corev1.Pod) error {
 	kind := schema.GroupResource{Resource: "Pod"}
+	p := r.opts.Preconditions
 	switch {
 	case p == nil:
 	case p.UID != nil && *p.UID != pod.UID:
 		return apierrors.NewConflict(kind, pod.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, pod.UID))
-	case p.ResourceVersion != nil && *p.ResourceVersion != pod.ResourceVersion:
+	case p.ResourceVersion != nil && *p.ResourceVersion != pod.ResourceVersion && r.marked != pod.ResourceVersion:
 		return apierrors.NewConflict(kind, pod.Name, fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, pod.ResourceVersion))
 	}
 	return nil

@@ -1,0 +1,178 @@
+package subresource_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/berthproject/berth/apiserver/kinds"
+	"github.com/berthproject/berth/apiserver/registry"
+	"github.com/berthproject/berth/apiserver/scheme"
+	"github.com/berthproject/berth/apiserver/store"
+	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/displace"
+)
+
+// ledger is evictions over stores of their own, whose records the test takes.
+type ledger struct {
+	*testing.T
+	ctx           context.Context
+	pods, budgets *registry.REST
+	tell          func(*displace.Record) error
+	*subresource.Evictions
+}
+
+func newLedger(t *testing.T) *ledger {
+	backend, err := store.OpenEmbedded(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(backend.Close)
+	set, err := scheme.New(kinds.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &ledger{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), tell: func(*displace.Record) error { return nil }}
+	c := registry.Config{Options: store.Options{Backend: backend, Scheme: set.Scheme, Codecs: set.Codecs}, Typer: set.Scheme}
+	for _, k := range kinds.All() {
+		to := map[string]**registry.REST{"pods": &l.pods, "poddisruptionbudgets": &l.budgets}[k.Resource]
+		if to == nil || *to != nil {
+			continue
+		}
+		if *to, err = registry.New(k, c); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup((*to).Destroy)
+		for (*to).Store.Storage.Storage.ReadinessCheck() != nil { // its cache
+			if t.Context().Err() != nil {
+				t.FailNow()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	l.Evictions = subresource.NewEvictions(l.pods.Store, l.budgets.Store, l.pods, func(_ context.Context, r *displace.Record) error { return l.tell(r) },
+		subresource.EvictionOptions{Refund: true, SayWhy: true, Rules: budget.Evictions{Recount: true}})
+	return l
+}
+
+// put stores an object as it is.
+func (l *ledger) put(in *registry.REST, name string, obj, out runtime.Object) {
+	l.Helper()
+	key, err := in.KeyFunc(l.ctx, name)
+	if err == nil {
+		err = in.Store.Storage.Create(l.ctx, key, obj, out, 0, false)
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// pod makes one that runs and is ready.
+func (l *ledger) pod(name string, labels map[string]string) *corev1.Pod {
+	l.Helper()
+	out := &corev1.Pod{}
+	l.put(l.pods, name, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: labels},
+		Spec:   corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "main", Image: "main:1"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}, out)
+	return out
+}
+
+// budget makes one whose status says that it may lose pods.
+func (l *ledger) budget(name string, desired int32, selector metav1.LabelSelector) {
+	l.Helper()
+	minimum := intstr.FromInt32(desired)
+	l.put(l.budgets, name, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Generation: 1},
+		Spec:   policyv1.PodDisruptionBudgetSpec{MinAvailable: &minimum, Selector: &selector},
+		Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, DesiredHealthy: desired, CurrentHealthy: 100, ExpectedPods: 100, DisruptionsAllowed: 100 - desired}},
+		&policyv1.PodDisruptionBudget{})
+}
+
+func (l *ledger) evict(name string, p *metav1.Preconditions) error {
+	_, err := l.Create(l.ctx, name, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, DeleteOptions: &metav1.DeleteOptions{Preconditions: p}},
+		rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	return err
+}
+
+func TestTheMarkOfAnEvictionIsNoChangeToItsCaller(t *testing.T) {
+	l := newLedger(t)
+	p := l.pod("a", nil)
+	told := 0
+	l.tell = func(*displace.Record) error {
+		if told++; told < 3 {
+			return errors.New("the events are away")
+		}
+		return nil
+	}
+	if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); err != nil || told != 3 {
+		t.Errorf("told %d times: %v", told, err)
+	}
+}
+
+func TestAChangeBesideTheMarkIsOne(t *testing.T) {
+	l := newLedger(t)
+	p := l.pod("a", nil)
+	l.tell = func(*displace.Record) error { // somebody writes between the mark and the deletion
+		l.relabel("a")
+		return nil
+	}
+	if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); !apierrors.IsConflict(err) {
+		t.Errorf("answered %v, want a conflict", err)
+	}
+}
+
+func (l *ledger) relabel(name string) {
+	l.Helper()
+	key, err := l.pods.KeyFunc(l.ctx, name)
+	if err == nil {
+		err = l.pods.Store.Storage.GuaranteedUpdate(l.ctx, key, &corev1.Pod{}, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+			pod := obj.(*corev1.Pod)
+			pod.Labels = map[string]string{"changed": pod.ResourceVersion}
+			return pod, nil
+		}), false, nil)
+	}
+	if err != nil {
+		l.Error(err)
+	}
+}
+
+func TestARecountReadsThePodsOfEachBudget(t *testing.T) {
+	in := func(key string, values ...string) metav1.LabelSelector {
+		return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}}}
+	}
+	l := newLedger(t)
+	both := map[string]string{"app": "web", "tier": "front"}
+	for i := range 3 {
+		l.pod(fmt.Sprint("both", i), both)
+		l.pod(fmt.Sprint("bystander", i), map[string]string{"app": "other"})
+	}
+	l.pod("back", map[string]string{"app": "web", "tier": "back"})
+	l.budget("web", 3, in("app", "web", "site")) // 4 are there
+	l.budget("front", 2, in("tier", "front"))    // 3 are there
+	if err := l.evict("both0", nil); err != nil {
+		t.Error(err)
+	}
+	if err := l.evict("both1", nil); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget front needs 2 healthy pods and has 2 currently") {
+		t.Errorf("past both: %v", err)
+	}
+	if err := l.evict("back", nil); !apierrors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget web needs 3 healthy pods and has 3 currently") {
+		t.Errorf("past one: %v", err)
+	}
+	if err := l.evict("bystander0", nil); err != nil {
+		t.Error(err)
+	}
+}
