@@ -77,11 +77,21 @@ func (n nodes) Watch(context.Context, metav1.ListOptions) (watch.Interface, erro
 	return make(stream), nil
 }
 
-func (p pods) List(context.Context, metav1.ListOptions) (*corev1.PodList, error) {
+// failed selects the pods that the feed reads apart from all others. None fails here.
+const failed = "status.phase=Failed"
+
+func (p pods) List(_ context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
+	if o.FieldSelector == failed {
+		return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
+	}
 	return p.api.placed, nil
 }
 
-func (p pods) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+// Watch is of all events for one caller: they are handed over, not copied.
+func (p pods) Watch(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	if o.FieldSelector == failed {
+		return make(stream), nil
+	}
 	return stream(p.api.events), nil
 }
 
