@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/internal/journal"
@@ -69,8 +70,18 @@ func (k *keeper) complete(ctx context.Context, of owner) (time.Duration, error) 
 		if reflect.DeepEqual(&next, e.rec) {
 			continue
 		}
-		if err := k.door.Rewrite(ctx, e, &next); err != nil && !apierrors.IsNotFound(err) {
+		switch err := k.door.Rewrite(ctx, e, &next); {
+		case err == nil || apierrors.IsNotFound(err):
+		case !refused(err):
 			return 0, err
+		default:
+			k.o.Log.Error(err, "The record of a displaced pod cannot be completed in its event, only in the journal, if there is one", "event", klog.KRef(e.Namespace, e.Name))
+			if err := k.write(&next); err != nil {
+				return 0, err
+			}
+			k.mu.Lock()
+			k.close(e, of)
+			k.mu.Unlock()
 		}
 	}
 	return 0, nil

@@ -2,11 +2,14 @@ package records
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/actuate"
 	"github.com/berthproject/berth/engine/displace"
@@ -96,20 +99,37 @@ func (k *keeper) tell(ctx context.Context, uid string) (time.Duration, error) {
 	if _, there, _ := k.records.GetByKey(p.Namespace + "/" + actuate.RecordName(p.Name, uid)); !there {
 		rec := guess(p)
 		reason, action := cause(p).Event()
-		_, err := k.door.Event(ctx, rec, nil, reason, action, note(rec))
-		switch {
-		case apierrors.IsForbidden(err) || apierrors.IsNotFound(err): // the namespace goes
+		if _, err := k.door.Event(ctx, rec, nil, reason, action, note(rec)); err != nil {
+			if !refused(err) && k.now().Sub(when(p)) < tooOld {
+				return 0, err
+			}
+			if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) { // else the namespace goes
+				k.o.Log.Error(err, "A displaced pod has no event; its record is in the journal alone, if there is one", "pod", klog.KObj(p))
+			}
 			if err := k.write(rec); err != nil {
 				return 0, err
 			}
-		case err != nil:
-			return 0, err
 		}
 	}
 	k.mu.Lock()
 	delete(k.pending, uid)
 	k.mu.Unlock()
 	return 0, nil
+}
+
+// refused says whether the server answered that it takes a write not now and not later. Credentials are
+// renewed, conflicts and crowds pass.
+func refused(err error) bool {
+	var s apierrors.APIStatus
+	if !errors.As(err, &s) {
+		return false
+	}
+	switch code := s.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= 400 && code < 500
+	}
 }
 
 // Guess is the record of a displacement as the pod alone tells it; nil when it tells of none.
