@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// podEntry is a pod as it is known. It is never changed, only replaced.
+// podEntry is a pod as it is known; the zero entry is one that is not.
 type podEntry struct {
 	// seen is the pod as last reported; nil for one that is only assumed.
 	seen *model.Pod
@@ -18,13 +18,15 @@ type podEntry struct {
 	assumed bool
 }
 
+func (e podEntry) known() bool { return e.seen != nil || e.counted != nil }
+
 // UpsertPod takes notice of a pod: a new one, a change, or the confirmation of
 // an assumption. A bound pod is counted on its node unless it is finished. A
 // pod seen without a node while it is assumed stays assumed, with what is new.
 func (s *State) UpsertPod(p *model.Pod) {
 	s.revision++
 	old, _ := s.pods.get(p.UID)
-	e := &podEntry{seen: p}
+	e := podEntry{seen: p}
 	if p.Finished() || p.NodeName != "" {
 		s.ForgetVolumes(p.UID)
 	}
@@ -32,7 +34,7 @@ func (s *State) UpsertPod(p *model.Pod) {
 	case p.Finished():
 	case p.NodeName != "":
 		e.counted = p
-	case old != nil && old.assumed:
+	case old.assumed:
 		e.counted, e.assumed = placed(p, old.counted.NodeName), true
 	}
 	s.replace(p.UID, old, e)
@@ -46,7 +48,7 @@ func (s *State) RemovePod(uid string) {
 		return
 	}
 	s.revision++
-	s.replace(uid, old, nil)
+	s.replace(uid, old, podEntry{})
 }
 
 // Assume counts an unbound pod on a node until it is seen bound or forgotten.
@@ -58,16 +60,12 @@ func (s *State) Assume(p *model.Pod, node string) error {
 	if p.Finished() {
 		return fmt.Errorf("pod %s cannot be assumed on node %q: it is finished", p.Key(), node)
 	}
-	if old != nil && old.counted != nil {
+	if old.counted != nil {
 		return fmt.Errorf("pod %s cannot be assumed on node %q: it is counted on node %q already",
 			p.Key(), node, old.counted.NodeName)
 	}
 	s.revision++
-	e := &podEntry{counted: placed(p, node), assumed: true}
-	if old != nil {
-		e.seen = old.seen
-	}
-	s.replace(p.UID, old, e)
+	s.replace(p.UID, old, podEntry{seen: old.seen, counted: placed(p, node), assumed: true})
 	return nil
 }
 
@@ -80,11 +78,7 @@ func (s *State) Forget(uid string) {
 		return
 	}
 	s.revision++
-	var e *podEntry
-	if old.seen != nil {
-		e = &podEntry{seen: old.seen}
-	}
-	s.replace(uid, old, e)
+	s.replace(uid, old, podEntry{seen: old.seen})
 }
 
 // Pod returns a pod by uid: as it is counted, or else as it was last reported;
@@ -114,22 +108,20 @@ func placed(p *model.Pod, node string) *model.Pod {
 }
 
 // replace exchanges what is known of a pod and all that is counted of it.
-func (s *State) replace(uid string, old, e *podEntry) {
+func (s *State) replace(uid string, old, e podEntry) {
 	s.tally(old, -1)
 	s.tally(e, 1)
-	if old != nil && e != nil && old.counted != nil && e.counted != nil && countsAlike(old.counted, e.counted) {
+	if old.counted != nil && e.counted != nil && countsAlike(old.counted, e.counted) {
 		s.pods.put(uid, e)
 		s.swap(old.counted, e.counted)
 		return
 	}
-	if old != nil {
-		if old.counted != nil {
-			s.leave(old.counted)
-		} else {
-			s.denominate(old.seen)
-		}
+	if old.counted != nil {
+		s.leave(old.counted)
+	} else {
+		s.denominate(old.seen)
 	}
-	if e == nil {
+	if !e.known() {
 		s.pods.del(uid)
 		return
 	}
@@ -142,8 +134,8 @@ func (s *State) replace(uid string, old, e *podEntry) {
 }
 
 // tally adds an entry to the numbers of pods, or takes it off.
-func (s *State) tally(e *podEntry, n int) {
-	if e == nil || e.counted == nil {
+func (s *State) tally(e podEntry, n int) {
+	if e.counted == nil {
 		return
 	}
 	s.counted += n

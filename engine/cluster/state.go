@@ -21,7 +21,7 @@ type State struct {
 	ids    table[NodeID]
 	sorted []NodeID // NodeIDs by name; nil when stale
 
-	pods      table[*podEntry]     // by uid
+	pods      table[podEntry]      // by uid
 	aside     table[[]*model.Pod]  // by name of a node that is not known
 	nominated table[[]*model.Pod]  // by node name; not empty
 	claims    table[[]*model.Pod]  // by "namespace/claim": counted pods using it
