@@ -11,33 +11,28 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// perGeneration is how many specifications a generation holds. Shapes in use
-// are counted in hundreds; the bound is against pods that are all different.
-const perGeneration = 8192
-
 // Intake compiles objects. It may be used by several goroutines.
 type Intake struct {
-	mu   sync.Mutex
-	key  key
-	info nodedeclaredfeatures.PodInfo // scratch
-	// Specifications by key. A full young generation becomes the old one; what
-	// is asked for in the old one moves to the young one.
-	young, old map[string]*model.PodSpec
-	limit      int
+	mu     sync.Mutex
+	key    key
+	info   nodedeclaredfeatures.PodInfo // scratch
+	specs  shared[*model.PodSpec]
+	labels shared[model.Labels]
 }
 
 // New returns an Intake that has seen nothing.
 func New() *Intake {
-	return &Intake{young: map[string]*model.PodSpec{}, limit: perGeneration}
+	return &Intake{specs: newShared[*model.PodSpec](), labels: newShared[model.Labels]()}
 }
 
 // Pod compiles a pod. Pods that placement cannot tell apart, but for labels,
-// identity and state, share their Spec.
+// identity and state, share their Spec; equal labels are shared, too. Neither may be changed.
 func (in *Intake) Pod(pod *corev1.Pod) *model.Pod {
+	spec, labels := in.shared(pod)
 	p := &model.Pod{
 		Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID),
-		Labels:          model.LabelsOf(pod.Labels),
-		Spec:            in.spec(pod),
+		Labels:          labels,
+		Spec:            spec,
 		NodeName:        pod.Spec.NodeName,
 		Nominated:       pod.Status.NominatedNodeName,
 		Created:         pod.CreationTimestamp.Time,
@@ -71,26 +66,18 @@ func (in *Intake) Pod(pod *corev1.Pod) *model.Pod {
 	return p
 }
 
-// spec returns the shared specification of a pod.
-func (in *Intake) spec(pod *corev1.Pod) *model.PodSpec {
+// shared returns what a pod has in common with others.
+func (in *Intake) shared(pod *corev1.Pod) (*model.PodSpec, model.Labels) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.info.Spec = &pod.Spec
 	features := podFeatures(&in.info)
 	in.info.Spec = nil
-	k := in.key.of(pod, features)
-	if s := in.young[string(k)]; s != nil {
-		return s
+	spec := in.specs.get(in.key.of(pod, features), func() *model.PodSpec { return compile(pod, features) })
+	if len(pod.Labels) == 0 {
+		return spec, nil
 	}
-	s := in.old[string(k)]
-	if s == nil {
-		s = compile(pod, features)
-	}
-	if len(in.young) >= in.limit {
-		in.old, in.young = in.young, make(map[string]*model.PodSpec, in.limit)
-	}
-	in.young[string(k)] = s
-	return s
+	return spec, in.labels.get(in.key.ofLabels(pod.Labels), func() model.Labels { return model.LabelsOf(pod.Labels) })
 }
 
 func phase(p corev1.PodPhase) model.Phase {

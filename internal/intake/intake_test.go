@@ -2,6 +2,7 @@ package intake
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -57,20 +58,39 @@ func TestEqualPodsShareTheirSpec(t *testing.T) {
 	}
 }
 
+func TestEqualLabelsAreShared(t *testing.T) {
+	in := New()
+	a := in.Pod(pod(t, `{"metadata":{"labels":{"app":"web","tier":"x"}}}`)).Labels
+	b := in.Pod(pod(t, `{"metadata":{"labels":{"tier":"x","app":"web"}},"spec":{"containers":[{"image":"a"}]}}`)).Labels
+	c := in.Pod(pod(t, `{"metadata":{"labels":{"app":"web","tier":"y"}}}`)).Labels
+	if &a[0] != &b[0] {
+		t.Error("pods of equal labels do not share them")
+	}
+	if v, _ := c.Get("tier"); v != "y" || len(c) != 2 {
+		t.Errorf("labels %v, want app=web, tier=y", c)
+	}
+	if got := in.Pod(pod(t, `{"metadata":{"labels":{}}}`)).Labels; got != nil {
+		t.Errorf("no labels became %v", got)
+	}
+}
+
 func TestTableIsBounded(t *testing.T) {
 	in := New()
-	in.limit = 4
+	in.specs.limit, in.labels.limit = 4, 4
 	p := &corev1.Pod{}
 	first := in.Pod(p).Spec
 	for i := range int32(100) {
 		q := &corev1.Pod{}
-		q.Spec.Priority = &i
+		q.Spec.Priority, q.Labels = &i, map[string]string{"i": fmt.Sprint(i)}
 		in.Pod(q)
 		if in.Pod(p).Spec != first {
 			t.Fatalf("a specification in constant use was forgotten after %d others", i)
 		}
-		if n := len(in.young) + len(in.old); n > 8 {
+		if n := len(in.specs.young) + len(in.specs.old); n > 8 {
 			t.Fatalf("table holds %d specifications, limit 4 a generation", n)
+		}
+		if n := len(in.labels.young) + len(in.labels.old); n > 8 {
+			t.Fatalf("table holds %d sets of labels, limit 4 a generation", n)
 		}
 	}
 }

@@ -58,6 +58,13 @@ func (k *key) of(pod *corev1.Pod, features []string) []byte {
 	return k.b
 }
 
+// ofLabels writes the key of labels; it is valid until the next call.
+func (k *key) ofLabels(m map[string]string) []byte {
+	k.b = k.b[:0]
+	k.labels(m)
+	return k.b
+}
+
 func (k *key) num(n int64) { k.b = binary.AppendVarint(k.b, n) }
 
 func (k *key) str(s string) {

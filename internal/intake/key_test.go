@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -83,6 +84,40 @@ func exchange(random *rand.Rand, to, from reflect.Value) {
 			}
 			return
 		}
+	}
+}
+
+// What is asked of each feature by itself is what the framework makes of all.
+func TestFeaturesAreThoseOfTheFramework(t *testing.T) {
+	f := filler(3).NilChance(0.2)
+	framework := nodedeclaredfeatures.DefaultFramework
+	some := 0
+	for range 500 {
+		p := &corev1.Pod{}
+		f.Fill(p)
+		for i := range p.Spec.Containers {
+			if rules := p.Spec.Containers[i].RestartPolicyRules; len(rules) > 0 {
+				rules[0].Action = corev1.ContainerRestartRuleActionRestartAllContainers
+			}
+		}
+		info := &nodedeclaredfeatures.PodInfo{Spec: &p.Spec}
+		set, err := framework.InferForPodScheduling(info, kubeVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := framework.Unmap(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := podFeatures(info); !slices.Equal(got, want) {
+			t.Fatalf("features %v, want %v", got, want)
+		}
+		if len(want) > 0 {
+			some++
+		}
+	}
+	if some < 50 {
+		t.Errorf("the test has grown blind: %d pods of 500 need features", some)
 	}
 }
 

@@ -2,10 +2,12 @@ package intake
 
 import (
 	"cmp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/component-helpers/nodedeclaredfeatures"
+	declared "k8s.io/component-helpers/nodedeclaredfeatures/features"
 
 	"github.com/berthproject/berth/engine/model"
 )
@@ -132,16 +134,26 @@ func effect(e corev1.TaintEffect) (model.Effect, bool) {
 // kubeVersion is whose rules on node features are applied.
 var kubeVersion = version.MustParseSemantic("v1.37.2")
 
-// podFeatures are the features that a node must declare for this pod, sorted.
-func podFeatures(pod *nodedeclaredfeatures.PodInfo) []string {
-	f := nodedeclaredfeatures.DefaultFramework
-	set, err := f.InferForPodScheduling(pod, kubeVersion)
-	if err != nil || set.IsEmpty() {
-		return nil
+// required are the features that a pod can need of its node, by name. The framework would
+// say the same of a pod, but makes a set for each.
+var required = relevant()
+
+func relevant() (out []nodedeclaredfeatures.Feature) {
+	for _, f := range declared.AllFeatures {
+		if last := f.MaxVersion(); last == nil || !kubeVersion.GreaterThan(last) {
+			out = append(out, f)
+		}
 	}
-	names, err := f.Unmap(set)
-	if err != nil { // a set of another framework: cannot be
-		return nil
+	slices.SortFunc(out, func(a, b nodedeclaredfeatures.Feature) int { return cmp.Compare(a.Name(), b.Name()) })
+	return out
+}
+
+// podFeatures are the features that a node must declare for this pod, sorted.
+func podFeatures(pod *nodedeclaredfeatures.PodInfo) (names []string) {
+	for _, f := range required {
+		if f.InferForScheduling(pod) {
+			names = append(names, f.Name())
+		}
 	}
 	return names
 }
