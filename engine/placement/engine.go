@@ -40,7 +40,7 @@ type Engine struct {
 	tune                  tuning
 	scratch               scratch
 	layers                layers // of the node that waiters ask for
-	lastKey               any    // the waiterKey that was asked for last: mostly it is the next one, too
+	lastWaits             lastWaits
 	counters              Counters
 }
 

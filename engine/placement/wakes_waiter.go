@@ -56,14 +56,26 @@ func (e *Engine) Waiter(pod *model.Pod) (key any, w *Waiter) {
 	if pod.Nominated != "" || len(pod.Spec.ResourceClaims) > 0 || ownsClaims(pod.Spec) {
 		k.uid = pod.UID
 	}
+	if k == e.lastWaits.key && k.uid == "" {
+		return e.lastWaits.boxed, e.lastWaits.w
+	}
 	w = &Waiter{e: e, a: attempt{state: e.state, profile: e.profile, pod: pod}}
 	w.scalars = w.a.filteredScalars()
 	w.preempts = e.profile.cfg.Preemption && !pod.Spec.NeverPreempts
 	w.hidden = w.hides()
-	if last, ok := e.lastKey.(waiterKey); !ok || last != k {
-		e.lastKey = k
+	key = k
+	if k.uid == "" {
+		e.lastWaits = lastWaits{k, key, w}
 	}
-	return e.lastKey, w
+	return key, w
+}
+
+// lastWaits is the Waiter that was asked for last of those that pods can have in common:
+// mostly it is the next one, too.
+type lastWaits struct {
+	key   waiterKey
+	boxed any
+	w     *Waiter
 }
 
 func ownsClaims(s *model.PodSpec) bool {

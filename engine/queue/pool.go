@@ -15,7 +15,11 @@ type pool struct {
 	groups  []*group // in no order that matters
 	buckets []*bucket
 	size    int
+	spare   []*group // dropped ones, to be used again
 }
+
+// manySpare is how many dropped groups are kept for reuse.
+const manySpare = 16
 
 // bucket is the groups that care for the same kinds of changes.
 type bucket struct {
@@ -29,10 +33,23 @@ func newPool() pool { return pool{byKey: map[any]*group{}} }
 func (p *pool) groupOf(key any, k Kind) *group {
 	g := p.byKey[key]
 	if g == nil {
-		g = &group{key: key, kind: k, members: heap{before: byRank}, turn: len(p.groups)}
+		g = p.empty()
+		g.key, g.kind, g.turn = key, k, len(p.groups)
 		p.byKey[key] = g
 		p.groups = append(p.groups, g)
 	}
+	return g
+}
+
+// empty is a group without anything, but for the room of one that was dropped.
+func (p *pool) empty() *group {
+	last := len(p.spare) - 1
+	if last < 0 {
+		return &group{members: heap{before: byRank}}
+	}
+	g := p.spare[last]
+	p.spare = p.spare[:last]
+	*g = group{members: g.members, nodes: g.nodes[:0]}
 	return g
 }
 
@@ -64,6 +81,9 @@ func (p *pool) tidy(g *group) {
 	p.groups[g.turn].turn = g.turn
 	p.groups[last] = nil
 	p.groups = p.groups[:last]
+	if g.key, g.kind = nil, nil; len(p.spare) < manySpare && cap(g.members.items) <= manyNodes {
+		p.spare = append(p.spare, g)
+	}
 }
 
 // file puts g into the bucket of what it cares for.
