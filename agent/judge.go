@@ -127,6 +127,12 @@ func (a *Agent) refuse(p *pod, r *Refusal) {
 	a.step(p, podlife.Fail{Reason: r.Reason, Message: "Pod was rejected: " + r.Message})
 }
 
+// The kubelet's words for a pod that makes room.
+const (
+	preemptedMessage   = "Preempted in order to admit critical pod"
+	preemptedCondition = "Pod was preempted by Kubelet to accommodate a critical pod."
+)
+
 // preempt ends pods so that a critical one can be taken.
 func (a *Agent) preempt(p *pod, victims []*model.Pod, denials []placement.Denial) {
 	p.held, p.unjudged, p.waits = true, true, map[types.UID]bool{}
@@ -135,12 +141,11 @@ func (a *Agent) preempt(p *pod, victims []*model.Pod, denials []placement.Denial
 		p.waits[types.UID(v.UID)] = true
 	}
 	a.opts.Metrics.preempted(denials, len(victims))
-	const words = "Preempted in order to admit critical pod"
 	for _, v := range victims {
 		victim := a.pods[types.UID(v.UID)] // what is counted on a node is one of ours
-		a.opts.Events.Event(victim.object, corev1.EventTypeWarning, "Preempting", words)
-		a.evict(Eviction{Pod: types.UID(v.UID), Reason: "Preempting", Message: words, Grace: patience(victim.object),
-			Condition: disrupted("Pod was preempted by Kubelet to accommodate a critical pod.")})
+		a.opts.Events.Event(victim.object, corev1.EventTypeWarning, "Preempting", preemptedMessage)
+		a.evict(Eviction{Pod: types.UID(v.UID), Reason: "Preempting", Message: preemptedMessage, Grace: patience(victim.object),
+			Condition: disrupted(preemptedCondition)})
 	}
 }
 

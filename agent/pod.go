@@ -22,6 +22,7 @@ type pod struct {
 	addresses []string
 	infos     map[string]*info
 	condition *corev1.PodCondition // to be written when it has failed
+	announced bool                 // the condition is to be written before
 	done      []func()             // to be called when it is over
 	waits     map[types.UID]bool   // pods that must end before it may be taken
 	up        int                  // containers that run, as counted
@@ -83,6 +84,7 @@ func (a *Agent) changed(object *corev1.Pod) {
 	switch {
 	case !known:
 		p = a.take(object)
+		events = a.unfinished(p)
 	case newer(p.object, object):
 		return
 	default:

@@ -26,6 +26,13 @@ type Recaller interface {
 	Recall(conditions []corev1.NodeCondition)
 }
 
+// Resumer is a Pressure that is told of evictions which an agent before this one has not finished.
+type Resumer interface {
+	// Resume says when the grace of a pod ends that has been evicted softly since then, and takes it
+	// for dying until done is called.
+	Resume(pod *corev1.Pod, since time.Time) (by time.Time, done func())
+}
+
 // Refusal is why a node does not take a pod, as the pod's status says it.
 type Refusal struct{ Reason, Message string }
 
@@ -36,7 +43,9 @@ type Eviction struct {
 	Grace           time.Duration
 	// Now kills all that still runs of it at once, without hooks.
 	Now bool
-	// Condition is written with the failure, such as DisruptionTarget; nil: none.
+	// Condition is written with the failure, such as DisruptionTarget; nil: none. One whose reason is
+	// TerminationByKubelet is written at once when there is grace to speak of: from it an agent that starts
+	// anew meanwhile sees what it has to finish.
 	Condition *corev1.PodCondition
 	// Done is called, from the agent's loop, when nothing of the pod runs any more, or
 	// there is no such pod. It must return at once; nil: nobody waits.

@@ -67,6 +67,9 @@ func (a *Agent) stop(h *halt) {
 	a.stopMore(h.node)
 }
 
+// haltedMessage is the kubelet's.
+const haltedMessage = "Pod was terminated in response to imminent node shutdown."
+
 // stopMore takes the shutdown of a node one step further.
 func (a *Agent) stopMore(n *node, ended ...string) {
 	h := n.halt
@@ -80,9 +83,8 @@ func (a *Agent) stopMore(n *node, ended ...string) {
 	} else {
 		a.timers.add(wake, haltTimer+types.UID(n.want.Name))
 	}
-	const words = "Pod was terminated in response to imminent node shutdown."
 	for _, s := range stops {
-		a.evict(Eviction{Pod: types.UID(s.Pod), Reason: "Terminated", Message: words, Grace: s.Grace, Condition: disrupted(words)})
+		a.evict(Eviction{Pod: types.UID(s.Pod), Reason: "Terminated", Message: haltedMessage, Grace: s.Grace, Condition: disrupted(haltedMessage)})
 	}
 }
 

@@ -26,7 +26,7 @@ func status(p *pod) corev1.PodStatus {
 		out.Reason, out.Message = f.Reason, f.Message
 	}
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	if p.life.Failure() != nil && p.condition != nil {
+	if p.condition != nil && (p.life.Failure() != nil || p.announced && p.life.Ending()) {
 		put(&out, *p.condition, p.object.Generation, now)
 	}
 	if out.StartTime == nil {

@@ -18,6 +18,20 @@ func (s *Shell) Recall(conditions []corev1.NodeCondition) {
 	Recall(time.Now(), conditions, s.machine, s.reserve)
 }
 
+// Resume implements agent.Resumer.
+func (s *Shell) Resume(pod *corev1.Pod, since time.Time) (by time.Time, done func()) {
+	by = SoftEnd(&s.opts.Config, pod, since)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dying[pod.UID] = dying{by: by}
+	return by, func() { s.over(pod.UID) }
+}
+
+// SoftEnd is when the grace of a pod ends that a soft threshold has evicted.
+func SoftEnd(c *pressure.Config, pod *corev1.Pod, since time.Time) time.Time {
+	return since.Add(time.Duration(c.SoftGrace(pod.Spec.TerminationGracePeriodSeconds)) * time.Second)
+}
+
 // Recall has a machine and a reserve go on with conditions of a node.
 func Recall(now time.Time, conditions []corev1.NodeCondition, m *pressure.Machine, r *pressure.Reserve) {
 	var are [model.NumPressures]bool

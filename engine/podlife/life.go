@@ -26,6 +26,9 @@ type Life struct {
 	gone        bool
 }
 
+// Ended says that the pod has succeeded or failed.
+func (l *Life) Ended() bool { return l.ended() }
+
 // Failure is why a pod was made to fail.
 type Failure struct{ Reason, Message string }
 

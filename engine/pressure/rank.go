@@ -97,16 +97,23 @@ func (m *Machine) grace(t *Threshold, p *Pod) int64 {
 	if t.Hard() {
 		return hardGrace
 	}
-	g, own := m.config.MaxPodGrace, int64(defaultGrace)
-	given := p.Terms != nil && p.Terms.Grace != nil
-	if given {
-		own = *p.Terms.Grace
+	var given *int64
+	if p.Terms != nil {
+		given = p.Terms.Grace
 	}
+	return m.config.SoftGrace(given)
+}
+
+// SoftGrace is how many seconds a pod has that a soft threshold evicts; own are its spec.terminationGracePeriodSeconds.
+func (c *Config) SoftGrace(own *int64) int64 {
+	g, given := c.MaxPodGrace, own != nil
 	switch {
-	case g < 0 && m.config.Options.NegativeGraceIsPods:
-		return own
+	case g < 0 && c.Options.NegativeGraceIsPods && given:
+		return *own
+	case g < 0 && c.Options.NegativeGraceIsPods:
+		return defaultGrace
 	case given:
-		return max(min(g, own), 0)
+		return max(min(g, *own), 0)
 	}
 	return max(g, 0)
 }

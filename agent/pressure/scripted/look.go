@@ -90,10 +90,13 @@ func (s *Shell) tell(n *node, list []*corev1.Pod, e pressure.Effect) {
 func atOnce(e *pressure.Evict) bool { return e.Condition && e.Grace <= 1 }
 
 func (s *Shell) evict(n *node, p *corev1.Pod, e *pressure.Evict) {
-	s.agent.Evict(agentpressure.Eviction(p, e, atOnce(e), func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		delete(n.dying, p.UID)
-	}))
+	s.agent.Evict(agentpressure.Eviction(p, e, atOnce(e), func() { n.ended(p.UID) }))
 	agentpressure.Record(s.opts.Events, p, e)
+}
+
+// ended is told when nothing of an evicted pod runs any more.
+func (n *node) ended(uid types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.dying, uid)
 }

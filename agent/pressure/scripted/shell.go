@@ -104,6 +104,20 @@ func (w watch) Recall(conditions []corev1.NodeCondition) {
 	}
 }
 
+// Resume implements agent.Resumer.
+func (w watch) Resume(pod *corev1.Pod, since time.Time) (by time.Time, done func()) {
+	by = agentpressure.SoftEnd(&w.shell.opts.Config, pod, since)
+	w.shell.begin(w.name)
+	n := w.shell.node(w.name)
+	if n == nil { // the agent serves no such node any more
+		return by, func() {}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.dying[pod.UID] = by
+	return by, func() { n.ended(pod.UID) }
+}
+
 func (s *Shell) node(name string) *node {
 	s.mu.Lock()
 	defer s.mu.Unlock()

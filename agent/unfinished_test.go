@@ -1,0 +1,91 @@
+package agent_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+)
+
+// resumed gives what was evicted 60 seconds.
+type resumed struct {
+	watched
+	over atomic.Bool
+}
+
+func (r *resumed) Resume(_ *corev1.Pod, since time.Time) (time.Time, func()) {
+	return since.Add(60 * time.Second), func() { r.over.Store(true) }
+}
+
+// TestAnEvictionIsFinishedByTheNextAgent: the pod has 100 s, the agent is started anew after 20 of them.
+func TestAnEvictionIsFinishedByTheNextAgent(t *testing.T) {
+	for name, x := range map[string]struct {
+		condition, reason, message string
+		watches                    bool
+		ends                       time.Duration
+	}{
+		"soft threshold":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", true, 60 * time.Second},
+		"nobody watches":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", false, 100 * time.Second},
+		"for a critical one": {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second},
+		"shutdown":           {"Pod was terminated in response to imminent node shutdown.", "Terminated", "Pod was terminated in response to imminent node shutdown.", true, 100 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := fake.NewClientset(pod("p", func(p *corev1.Pod) {
+					p.Annotations = map[string]string{simulated.StopSeconds: "4000"}
+					grace := int64(100)
+					p.Spec.TerminationGracePeriodSeconds = &grace
+				}))
+				a, stop := served(t, api, func(*agent.Options) {})
+				settle()
+				began := time.Now()
+				a.Evict(agent.Eviction{Pod: "p", Reason: x.reason, Message: x.message, Grace: 100 * time.Second,
+					Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: x.condition}})
+				time.Sleep(20 * time.Second)
+				stop()
+				var r resumed
+				_, stop = served(t, api, func(o *agent.Options) {
+					if x.watches {
+						o.Pressure = func(string) agent.Pressure { return &r }
+					}
+				})
+				defer stop()
+				time.Sleep(time.Until(began.Add(x.ends - 3*time.Second)))
+				synctest.Wait()
+				if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || conditionOf(&p, corev1.DisruptionTarget) == nil {
+					t.Errorf("before the end of its grace it is %s: %+v", p.Phase, p.Conditions)
+				}
+				time.Sleep(6 * time.Second)
+				synctest.Wait()
+				if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != x.reason || p.Message != x.message {
+					t.Errorf("after its grace it is %s %s %q", p.Phase, p.Reason, p.Message)
+				}
+				if soft := x.watches && x.reason == "Evicted"; r.over.Load() != soft {
+					t.Errorf("whoever watches was told of the end: %v, want %v", r.over.Load(), soft)
+				}
+			})
+		})
+	}
+}
+
+// TestAnAbruptEvictionIsNotAnnounced: its end is written as soon as the condition would be.
+func TestAnAbruptEvictionIsNotAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }))
+		a, stop := served(t, api, func(*agent.Options) {})
+		defer stop()
+		settle()
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Grace: time.Second,
+			Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}})
+		synctest.Wait()
+		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || conditionOf(&p, corev1.DisruptionTarget) != nil {
+			t.Errorf("it is %s: %+v", p.Phase, p.Conditions)
+		}
+	})
+}
