@@ -1,7 +1,6 @@
 package scheduling
 
 import (
-	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/displace"
@@ -23,7 +22,7 @@ func (m *Machine) mark(now time.Time, n *nominee, v *model.Pod) {
 		bare.NodeName = ""
 		seen = &bare
 	}
-	m.leaving[v.UID] = &leaving{by: n, seen: seen}
+	m.leaving[v.UID] = leaving{by: n, seen: seen}
 	m.state.UpsertPod(driven(seen))
 	m.changed(now, delta(podChange(v, m.state.Pod(v.UID)), v, m.state.Pod(v.UID)))
 }
@@ -45,21 +44,24 @@ func (m *Machine) marked(p *model.Pod) *model.Pod {
 		return p
 	}
 	l.seen = p
+	m.leaving[p.UID] = l
 	return driven(p)
 }
 
 // spare takes the marks from the victims of a Preempt that did not happen.
 func (m *Machine) spare(now time.Time, n *nominee) {
-	for _, uid := range n.victims {
-		l, ok := m.leaving[uid]
+	if n.plan == nil {
+		return
+	}
+	for _, v := range n.plan.Victims {
+		l, ok := m.leaving[v.UID]
 		if !ok || l.by != n {
 			continue
 		}
-		delete(m.leaving, uid)
+		delete(m.leaving, v.UID)
 		m.upsertPod(now, l.seen)
 		m.wakeNominees(now, l.seen.NodeName)
 	}
-	n.victims = nil
 }
 
 // left takes in that a pod does not take room any more. Who waited for it alone is
@@ -78,9 +80,9 @@ func (m *Machine) wakeNominees(now time.Time, node string) {
 	if !ok {
 		return
 	}
-	for _, q := range slices.Clone(m.state.Nominated(id)) {
+	m.eachNominated(id, func(q *model.Pod) {
 		if !q.Phantom && !m.unsettled(q.UID) && !m.victimsFor(q) {
 			m.activate(now, q.UID)
 		}
-	}
+	})
 }

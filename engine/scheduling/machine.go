@@ -75,7 +75,7 @@ type Machine struct {
 
 	nominees  map[string]*nominee  // by uid
 	byNominee map[uint64]*nominee  // by the id of the effect that is awaited
-	leaving   map[string]*leaving  // victims, by uid
+	leaving   map[string]leaving   // victims, by uid
 	spurned   map[string]time.Time // pods whose Preempt was refused: until when none is tried
 
 	reports  map[string]*report // the last about each pod, by uid, until it is written
@@ -88,13 +88,14 @@ type Machine struct {
 
 	effects []Effect
 	summary *decision.Summary // for the next decision
+	scratch []*model.Pod
 }
 
 // New makes a machine that knows of nothing yet.
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{}, profiles: map[string]*Profile{},
 		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{},
-		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]*leaving{}, spurned: map[string]time.Time{},
+		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]leaving{}, spurned: map[string]time.Time{},
 		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: &decision.Summary{}}
 	for _, p := range cfg.Profiles {
 		m.placers[p.Name], m.profiles[p.Name] = p.New(m.state), &p

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/engine/model"
@@ -17,15 +18,16 @@ import (
 type nominee struct {
 	uid, node string // node empty: the nomination is taken back
 	phase     phase
-	api       string // the nomination as the API last showed it
-	effect    Effect // Preempt or Unnominate; nil when another process sent it
-	id        uint64 // of the effect under way; 0 when none is
-	number    int    // of the choice
+	api       string               // the nomination as the API last showed it
+	shown     *model.Pod           // the pod in the effect: as the API is to show it
+	plan      *decision.Preemption // of a Preempt; nil for an Unnominate, and when another process preempts
+	id        uint64               // of the effect under way; 0 when none is
+	number    int                  // of the choice
 	deadline  time.Time
-	victims   []string // uids of those that the effect drives out
-	knocked   bool     // the pod came up while the effect was under way
-	ended     bool     // nobody waits any more; only what comes of the victims matters
-	avoid     string   // a node whose victims did not die in time
+	doubt     bool   // the effect had no answer, and may have been carried out
+	knocked   bool   // the pod came up while the effect was under way
+	ended     bool   // nobody waits any more; only what comes of the victims matters
+	avoid     string // a node whose victims did not die in time
 }
 
 func (n *nominee) due() time.Time { return n.deadline }
@@ -45,15 +47,10 @@ const (
 // tell sends the effect of a nominee.
 func (m *Machine) tell(now time.Time, n *nominee) {
 	n.id = m.emit(func(id uint64) Effect {
-		switch e := n.effect.(type) {
-		case Preempt:
-			e.ID = id
-			return e
-		case Unnominate:
-			e.ID = id
-			return e
+		if n.plan == nil {
+			return Unnominate{ID: id, Pod: n.shown}
 		}
-		return n.effect
+		return Preempt{ID: id, Pod: n.shown, Plan: n.plan, Number: n.number, Again: n.doubt}
 	})
 	m.byNominee[n.id] = n
 	m.waitFor(n, telling, now.Add(m.cfg.BindTimeout))
@@ -71,7 +68,6 @@ func (m *Machine) waitFor(n *nominee, p phase, deadline time.Time) {
 func (m *Machine) nominated(now time.Time, n *nominee, o Outcome) {
 	delete(m.byNominee, n.id)
 	n.id = 0
-	_, preempts := n.effect.(Preempt)
 	switch {
 	case n.ended:
 		n.deadline = time.Time{}
@@ -79,12 +75,9 @@ func (m *Machine) nominated(now time.Time, n *nominee, o Outcome) {
 			m.spare(now, n)
 		}
 	case o.Result == Unknown:
-		if e, ok := n.effect.(Preempt); ok {
-			e.Again = true
-			n.effect = e
-		}
+		n.doubt = true
 		m.waitFor(n, tellAgain, now.Add(m.cfg.LookAgain))
-	case !preempts: // no worse than a nomination too many, which the next choice corrects
+	case n.plan == nil: // no worse than a nomination too many, which the next choice corrects
 		m.waitFor(n, told, time.Time{})
 		if n.api == "" {
 			delete(m.nominees, n.uid)
@@ -144,11 +137,10 @@ func (m *Machine) overdue(now time.Time, n *nominee) {
 // overdrawn says whether a budget does not allow any more what a Preempt that had no answer
 // was to pay for: with its victims gone, too few pods would be healthy.
 func (m *Machine) overdrawn(n *nominee) bool {
-	e, ok := n.effect.(Preempt)
-	if !ok || displace.Preemption.Policy().Overrules(e.Number) {
+	if n.plan == nil || displace.Preemption.Policy().Overrules(n.number) {
 		return false
 	}
-	return slices.ContainsFunc(e.Plan.Debits, func(d decision.Debit) bool {
+	return slices.ContainsFunc(n.plan.Debits, func(d decision.Debit) bool {
 		budgets := m.state.Budgets(d.Budget.Namespace)
 		i := slices.IndexFunc(budgets, func(b *model.Budget) bool { return b.Name == d.Budget.Name })
 		if i < 0 || len(d.Paid) == 0 {
@@ -187,7 +179,7 @@ func (m *Machine) unnominate(now time.Time, pod *model.Pod) {
 	if pod.Nominated != "" {
 		m.freed(now, pod)
 	}
-	n := &nominee{uid: pod.UID, api: api, effect: Unnominate{Pod: bare}}
+	n := &nominee{uid: pod.UID, api: api, shown: bare}
 	m.nominees[pod.UID] = n
 	m.tell(now, n)
 }
@@ -237,12 +229,12 @@ func (m *Machine) outrank(now time.Time, pod *model.Pod) {
 	if !ok {
 		return
 	}
-	for _, q := range slices.Clone(m.state.Nominated(id)) {
+	m.eachNominated(id, func(q *model.Pod) {
 		if q.Spec.Priority < pod.Spec.Priority && !q.Phantom {
 			m.unnominate(now, q)
 			m.activate(now, q.UID)
 		}
-	}
+	})
 }
 
 // nodeGone takes back the nominations to a node that is gone. It must be called before
@@ -252,13 +244,23 @@ func (m *Machine) nodeGone(now time.Time, name string) {
 	if !ok {
 		return
 	}
-	for _, q := range slices.Clone(m.state.Nominated(id)) {
-		if q.Phantom {
-			continue // its Hold says so until it ends
+	m.eachNominated(id, func(q *model.Pod) {
+		if !q.Phantom { // its Hold says so until it ends
+			m.unnominate(now, q)
+			m.activate(now, q.UID)
 		}
-		m.unnominate(now, q)
-		m.activate(now, q.UID)
+	})
+}
+
+// eachNominated calls f, which may change nominations, for those that a node has now.
+func (m *Machine) eachNominated(id cluster.NodeID, f func(*model.Pod)) {
+	list := append(m.scratch, m.state.Nominated(id)...)
+	m.scratch = nil // for the case that f comes here, too
+	for _, q := range list {
+		f(q)
 	}
+	clear(list)
+	m.scratch = list[:0]
 }
 
 // activate has a waiting pod tried at once.

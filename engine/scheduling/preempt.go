@@ -121,7 +121,7 @@ func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption)
 		m.endNominee(now, pod.UID)
 	}
 	m.nominees[pod.UID] = n
-	plan := m.driveOut(now, n, pod, p)
+	n.plan = m.driveOut(now, n, pod, p)
 	held := *pod
 	held.Nominated = p.Node
 	m.state.UpsertPod(&held)
@@ -130,7 +130,7 @@ func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption)
 		m.freed(now, pod)
 	}
 	m.outrank(now, &held)
-	n.effect = Preempt{Pod: &held, Plan: plan, Number: n.number}
+	n.shown = &held
 	m.tell(now, n)
 }
 
@@ -138,23 +138,30 @@ func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption)
 // returns the plan without those who need no driving: who is leaving already, and who
 // is only assumed and goes back to the queue.
 func (m *Machine) driveOut(now time.Time, n *nominee, pod *model.Pod, p *decision.Preemption) *decision.Preemption {
-	out := *p
-	out.Victims = nil
+	var without []*model.Pod // those who need none
 	for _, v := range p.Victims {
 		a := m.byPod[v.UID]
 		switch {
 		case displace.Preemption.Drives(v):
+			without = append(without, v)
 		case a != nil && a.stage.unsent():
+			without = append(without, v)
 			m.takeBack(now, a, v, pod)
 		default:
-			out.Victims = append(out.Victims, v)
-			n.victims = append(n.victims, v.UID)
 			m.mark(now, n, v)
 		}
 	}
-	if len(out.Victims) < len(p.Victims) {
-		out.Debits = displace.Only(p.Debits, out.Victims)
+	if len(without) == 0 {
+		return p
 	}
+	out := *p
+	out.Victims = nil
+	for _, v := range p.Victims {
+		if !slices.Contains(without, v) {
+			out.Victims = append(out.Victims, v)
+		}
+	}
+	out.Debits = displace.Only(p.Debits, out.Victims)
 	return &out
 }
 
