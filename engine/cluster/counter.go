@@ -14,6 +14,7 @@ type Counter struct {
 	Total int64
 
 	index    *Index
+	some     sparse  // domains with pods
 	minimum  bool    // Min is asked for, so what follows is kept
 	eligible []int32 // eligible nodes by domain id
 	domains  int     // with eligible nodes
@@ -126,6 +127,7 @@ func (c *Counter) add(id NodeID, n int32) bool {
 		c.histogram(c.Counts[d]+n, 1)
 	}
 	c.Counts[d] += n
+	c.some.put(d, c.Counts[d] != 0)
 	c.Total += int64(n)
 	return true
 }

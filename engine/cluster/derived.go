@@ -12,14 +12,19 @@ type Derived struct {
 	Values []int32 // by NodeID
 
 	eval func(*NodeInfo) int32
-	used uint64 // Index.clock when last asked for
+	some sparse // nodes with other values than 0
 }
 
 func (d *Derived) set(n *NodeInfo) {
 	for len(d.Values) <= int(n.ID) {
 		d.Values = append(d.Values, 0)
 	}
-	d.Values[n.ID] = d.eval(n)
+	d.put(n.ID, d.eval(n))
+}
+
+func (d *Derived) put(id NodeID, v int32) {
+	d.Values[id] = v
+	d.some.put(int32(id), v != 0)
 }
 
 // Derived returns the derived numbers of a name, computing them by eval when
@@ -30,7 +35,7 @@ func (x *Index) Derived(name string, eval func(*NodeInfo) int32) *Derived {
 	if d == nil {
 		d = &Derived{Values: make([]int32, len(x.Rows)), eval: eval}
 		for _, id := range x.state.NodeIDs() {
-			d.Values[id] = eval(x.state.nodes[id])
+			d.put(id, eval(x.state.nodes[id]))
 		}
 		x.derived[name] = d
 	}

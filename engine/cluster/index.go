@@ -215,7 +215,7 @@ func (x *Index) undescribe(id NodeID) {
 	}
 	x.self.set(id, "")
 	for _, d := range x.derived {
-		d.Values[id] = 0
+		d.put(id, 0)
 	}
 }
 

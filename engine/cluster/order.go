@@ -83,3 +83,6 @@ func (x *Index) RankFrom(point uint64) int32 {
 	}
 	return int32(r)
 }
+
+// NumRanks is how many ranks there are, holes included.
+func (x *Index) NumRanks() int32 { return int32(len(x.order.byRank)) }

@@ -29,6 +29,7 @@ type Engine struct {
 
 	epoch  uint64 // of the index, that all below belongs to
 	specs  map[*model.PodSpec]*specShapes
+	bases  map[baseKey]*shape
 	shapes int
 	clock  uint64 // decisions
 	views  []*view
@@ -44,9 +45,10 @@ type Engine struct {
 	counters              Counters
 }
 
-// Counters are how many decisions were made in which way.
+// Counters are how many decisions were made in which way (Shared ones are among those
+// Viewed), and how many views were built.
 type Counters struct {
-	Plain, Narrow, Nominated, Stored, Scanned, Viewed, Built int
+	Plain, Narrow, Nominated, Stored, Scanned, Viewed, Shared, Built int
 }
 
 // tuning is when to do what; it changes the cost of decisions, not decisions.
@@ -93,7 +95,7 @@ func (e *Engine) Views() (n, bytes int) { return len(e.views), e.taken }
 // forget drops all shapes.
 func (e *Engine) forget() {
 	e.epoch = e.index.Epoch
-	e.specs = map[*model.PodSpec]*specShapes{}
+	e.specs, e.bases = map[*model.PodSpec]*specShapes{}, map[baseKey]*shape{}
 	e.shapes, e.views, e.taken = 0, nil, 0
 }
 
@@ -164,25 +166,59 @@ func (e *Engine) plainly(pod *model.Pod, out *decision.Summary) {
 	summarize(Evaluate(e.state, e.profile, e.seed, pod), e.state.NumNodes(), out)
 }
 
-// decideShape decides by the shape's view where that is worth while, else by a
-// scan.
+// decideShape decides by a view where that is worth while, else by a scan.
 func (e *Engine) decideShape(sh *shape, out *decision.Summary) {
-	v := e.viewFor(sh)
+	owner := sh
+	if e.shares(sh) {
+		owner = sh.base
+	}
+	v := e.viewFor(owner)
 	if v == nil {
 		e.counters.Scanned++
-		buckets := e.scan(sh)
-		e.conclude(sh, buckets, e.scratch.fails, nil, out)
+		e.conclude(sh, e.scan(sh), e.scratch.fails, out)
 		return
 	}
 	e.counters.Viewed++
 	e.seatApart(v)
-	e.conclude(sh, v.buckets, v.fails, v, out)
+	if owner == sh {
+		e.conclude(sh, v.walked(&e.scratch, nil), v.fails, out)
+	} else {
+		e.counters.Shared++
+		e.lift(v, sh)
+		e.conclude(sh, v.walked(&e.scratch, sh), v.fails, out)
+		e.lower(v)
+	}
 	e.seatBack(v)
 }
 
+// walked are the buckets of a view that have nodes; for a shape other than its owner made
+// that shape's, together with those of the lifted nodes.
+func (v *view) walked(sc *scratch, sh *shape) []*bucket {
+	sc.walked = sc.walked[:0]
+	for i := range v.buckets {
+		if b := &v.buckets[i]; b.count > 0 {
+			if sh != nil {
+				sh.blank(b)
+			}
+			sc.walked = append(sc.walked, b)
+		}
+	}
+	if sh != nil {
+		sc.addWalked()
+	}
+	return sc.walked
+}
+
+// addWalked adds the buckets of scratch.
+func (sc *scratch) addWalked() {
+	for i := range sc.buckets {
+		sc.walked = append(sc.walked, &sc.buckets[i])
+	}
+}
+
 // conclude walks the buckets and says what came of it.
-func (e *Engine) conclude(sh *shape, buckets []bucket, fails []failCount, v *view, out *decision.Summary) {
-	best := e.walk(sh, buckets, v)
+func (e *Engine) conclude(sh *shape, buckets []*bucket, fails []failCount, out *decision.Summary) {
+	best := e.walk(sh, buckets)
 	out.Feasible = best.feasible
 	if best.feasible == 0 {
 		out.Outcome = decision.Infeasible

@@ -363,11 +363,12 @@ func TestFastEqualsPlain(t *testing.T) {
 		}
 		c := ar.engine.counters
 		all.Plain, all.Narrow, all.Scanned, all.Stored = all.Plain+c.Plain, all.Narrow+c.Narrow, all.Scanned+c.Scanned, all.Stored+c.Stored
+		all.Shared += c.Shared
 		all.Viewed, all.Built, all.Nominated = all.Viewed+c.Viewed, all.Built+c.Built, all.Nominated+c.Nominated
 		asked, full = asked+ar.asked, full+ar.full
 	}
 	t.Logf("soak: %d decisions, %d without a node, by %+v", asked, full, all)
-	if all.Viewed < asked/4 || all.Scanned < asked/100 || full < asked/20 {
+	if all.Viewed < asked/4 || all.Shared < asked/10 || all.Scanned < asked/100 || full < asked/20 {
 		t.Errorf("the comparison lost its grip: %d decisions, %d without a node, by %+v", asked, full, all)
 	}
 }

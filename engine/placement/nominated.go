@@ -183,10 +183,11 @@ func (e *Engine) decideFirst(sh *shape, out *decision.Summary) bool {
 		if e.judgeFor(sh, id) != 0 {
 			continue
 		}
-		b := &e.scratch.one[0]
+		b := &e.scratch.one
 		*b = bucket{count: 1, best: id, points: sh.points(e.index, id)}
 		sh.read(id, &b.of)
-		best := e.walk(sh, e.scratch.one[:], nil)
+		e.scratch.walked = append(e.scratch.walked[:0], b)
+		best := e.walk(sh, e.scratch.walked)
 		if best.feasible == 0 {
 			continue
 		}

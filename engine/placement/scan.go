@@ -8,7 +8,7 @@ import (
 // enter makes ready what a decision about a pod needs besides its shape.
 func (e *Engine) enter(sh *shape, pod *model.Pod) {
 	sc := &e.scratch
-	sc.point = tiePoint(e.seed, pod.TieKey())
+	sc.point, sc.start = tiePoint(e.seed, pod.TieKey()), -1
 	sc.worth, sc.imaged = sc.worth[:0], false
 	nodes := float64(e.state.NumNodes())
 	for _, name := range sh.images {
@@ -21,12 +21,13 @@ func (e *Engine) enter(sh *shape, pod *model.Pod) {
 // scan judges every node and keeps, by bucket, how many there are and the best
 // of them. It fills scratch.fails. (To skip the balance of nodes that could not be
 // the best was tried: branches that cannot be foretold cost more than the division.)
-func (e *Engine) scan(sh *shape) []bucket {
+func (e *Engine) scan(sh *shape) []*bucket {
 	sc, x := &e.scratch, e.index
 	sc.index.clear()
 	sc.buckets, sc.fails = sc.buckets[:0], sc.fails[:0]
 	rows, static := x.Rows, sh.static.Values
 	var v, last vector
+	ranks, _, _ := x.Ranks()
 	at, varied := int32(-1), sh.varied || sc.imaged
 	e.markCrowded()
 	defer e.unmark()
@@ -51,17 +52,11 @@ func (e *Engine) scan(sh *shape) []bucket {
 				at, last = sc.bucketOf(&v, sh.reads), v
 			}
 		}
-		b := &sc.buckets[at]
-		b.count++
-		points := sh.points(x, id)
-		if b.count > 1 && points < b.points {
-			continue
-		}
-		if ahead := x.Keys[i] - sc.point; b.count == 1 || points > b.points || e.before(id, ahead, b.best, b.ahead) {
-			b.best, b.points, b.ahead = id, points, ahead
-		}
+		sc.buckets[at].offer(id, sh.points(x, id), e.away(ranks[i]))
 	}
-	return sc.buckets
+	sc.walked = sc.walked[:0]
+	sc.addWalked()
+	return sc.walked
 }
 
 // bucketOf finds or makes the bucket of a vector.
@@ -73,13 +68,4 @@ func (sc *scratch) bucketOf(v *vector, slots []uint8) int32 {
 		sc.index.add(sc.buckets, slots)
 	}
 	return b
-}
-
-// before says whether a node comes before another on the circle, given how far
-// ahead of the pod's point they are.
-func (e *Engine) before(a cluster.NodeID, aheadA uint64, b cluster.NodeID, aheadB uint64) bool {
-	if aheadA != aheadB {
-		return aheadA < aheadB
-	}
-	return e.state.Node(a).Model.Name < e.state.Node(b).Model.Name
 }

@@ -50,6 +50,12 @@ type shape struct {
 	anti    []pull
 	against []pull // other pods' required anti-affinity
 	draws   []pull
+
+	base       *shape // whose view it may share
+	spots      []*cluster.Counter
+	labels     []*cluster.Column // it shares only while all nodes have these
+	blankFlags int32             // of nodes that no spot counts on
+	owed       int64             // how much more lifting has cost than a view would have
 }
 
 // The first slots of a vector; columns and fine counts follow.
@@ -277,6 +283,12 @@ func (e *Engine) dropOld() {
 		e.shapes += len(ss.shapes)
 		if len(ss.shapes) == 0 {
 			delete(e.specs, spec)
+		}
+	}
+	for key, b := range e.bases {
+		if e.clock-b.used > uint64(e.keep)/2 {
+			e.drop(b)
+			delete(e.bases, key)
 		}
 	}
 }

@@ -37,6 +37,7 @@ func (e *Engine) compile(pod *model.Pod, class *cluster.Class) *shape {
 	c.compileTerms()
 	c.finish()
 	c.plain = c.plain || c.slots > maxSlots
+	c.base = c.baseOf()
 	return c.shape
 }
 

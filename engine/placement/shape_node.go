@@ -254,6 +254,7 @@ func (sh *shape) readFlags(id cluster.NodeID) (flags, drawn int32) {
 
 // finish gathers what read goes through.
 func (c *compiling) finish() {
+	c.settle()
 	for i := range c.hard {
 		if h := &c.hard[i]; h.fine {
 			c.fine = append(c.fine, fineUse{h.counter, h.slot, 1})
@@ -281,4 +282,5 @@ func (c *compiling) finish() {
 	if c.mask != nil {
 		c.reads = append(c.reads, slotImages)
 	}
+	c.noteSpots()
 }

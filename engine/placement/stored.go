@@ -63,5 +63,5 @@ func (e *Engine) decideStored(sh *shape, pod *model.Pod, out *decision.Summary) 
 		return
 	}
 	e.counters.Stored++
-	e.conclude(sh, buckets, e.scratch.fails, nil, out)
+	e.conclude(sh, buckets, e.scratch.fails, out)
 }

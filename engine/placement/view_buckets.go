@@ -15,7 +15,7 @@ type bucket struct {
 	// the next on the circle of keys.
 	best   cluster.NodeID
 	points int32
-	ahead  uint64 // from the pod's point on the circle to the node
+	away   int32 // how many ranks it is from the pod's point on the circle
 
 	// A view keeps all nodes: a set of ranks for each number of points, from low on.
 	low  int32
@@ -27,6 +27,14 @@ type bucket struct {
 	aside   bool // takes no part in soft spreading
 	drawn   int64
 	spread  int64
+}
+
+// offer counts a node, and keeps it if it is the best so far.
+func (b *bucket) offer(id cluster.NodeID, points, away int32) {
+	b.count++
+	if b.count == 1 || points > b.points || points == b.points && away < b.away {
+		b.best, b.points, b.away = id, points, away
+	}
 }
 
 // set returns the set of a number of points, which the sets reach.
@@ -73,7 +81,11 @@ type scratch struct {
 	stored  []filter         // volume rules
 	storing *attempt         // whose volume rules they are
 	refused decision.Summary // by them
-	one     [1]bucket
+	one     bucket
+	walked  []*bucket
+	lifted  []cluster.NodeID // judged by themselves beside a base's view
+	seats   []seat           // of the lifted in it
+	start   int32            // the rank at point; -1: not known yet
 	pod     *model.Pod       // that is decided about
 	avoided []cluster.NodeID // it is held off these
 	apart   []cluster.NodeID // are judged for it alone, the avoided ones among them

@@ -4,15 +4,14 @@ import "math"
 
 // spreadOut computes the raw values of soft spreading: the weight of a key
 // follows from how many domains the feasible nodes are in.
-func (e *Engine) spreadOut(sh *shape, buckets []bucket, ext *extent) {
+func (e *Engine) spreadOut(sh *shape, buckets []*bucket, ext *extent) {
 	sc := &e.scratch
 	sc.sizes = append(sc.sizes[:0], make([]float64, len(sh.soft))...)
 	for len(sc.opened) < len(sh.soft) {
 		sc.opened = append(sc.opened, nil)
 	}
-	for i := range buckets {
-		b := &buckets[i]
-		if b.count == 0 || b.verdict != fits {
+	for _, b := range buckets {
+		if b.verdict != fits {
 			continue
 		}
 		if b.aside = sh.strict && sh.lacksKey(b); b.aside {
@@ -31,9 +30,8 @@ func (e *Engine) spreadOut(sh *shape, buckets []bucket, ext *extent) {
 		}
 		sc.sizes[k] = math.Log(sc.sizes[k] + 2)
 	}
-	for i := range buckets {
-		b := &buckets[i]
-		if b.count == 0 || b.verdict != fits || b.aside {
+	for _, b := range buckets {
+		if b.verdict != fits || b.aside {
 			continue
 		}
 		b.spread = sh.spreadOf(b, sc.sizes)

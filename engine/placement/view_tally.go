@@ -21,7 +21,7 @@ var verdictReasons = [numVerdicts]struct {
 }
 
 // explain fills in the histogram of reasons, all nodes being out.
-func (e *Engine) explain(sh *shape, fails []failCount, buckets []bucket, out *decision.Summary) {
+func (e *Engine) explain(sh *shape, fails []failCount, buckets []*bucket, out *decision.Summary) {
 	for _, f := range fails {
 		if f.nodes > 0 {
 			sh.tellFail(f, out)
@@ -38,10 +38,8 @@ func (e *Engine) explain(sh *shape, fails []failCount, buckets []bucket, out *de
 		out.Curable += e.scratch.refused.Curable
 	}
 	var byVerdict [numVerdicts]int
-	for i := range buckets {
-		if b := &buckets[i]; b.count > 0 {
-			byVerdict[b.verdict] += int(b.count)
-		}
+	for _, b := range buckets {
+		byVerdict[b.verdict] += int(b.count)
 	}
 	for v := outSpreadLabel; v < numVerdicts; v++ {
 		if r := &verdictReasons[v]; byVerdict[v] > 0 {

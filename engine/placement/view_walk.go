@@ -23,16 +23,12 @@ type extent struct {
 	taking              int  // nodes that do
 }
 
-// walk decides over buckets: verdicts by domain, raw values and their extremes,
-// then totals. v is the view that the buckets are of, nil for a scan's.
-func (e *Engine) walk(sh *shape, buckets []bucket, v *view) found {
+// walk decides over buckets that have nodes: verdicts by domain, raw values and their extremes,
+// then totals.
+func (e *Engine) walk(sh *shape, buckets []*bucket) found {
 	var out found
 	var ext extent
-	for i := range buckets {
-		b := &buckets[i]
-		if b.count == 0 {
-			continue
-		}
+	for _, b := range buckets {
 		if b.verdict = sh.verdict(b); b.verdict != fits {
 			continue
 		}
@@ -45,12 +41,9 @@ func (e *Engine) walk(sh *shape, buckets []bucket, v *view) found {
 	if len(sh.soft) > 0 {
 		e.spreadOut(sh, buckets, &ext)
 	}
-	ahead := int32(0)
-	start := int32(-1)
-	first := true
-	for i := range buckets {
-		b := &buckets[i]
-		if b.count == 0 || b.verdict != fits {
+	away, first := int32(0), true
+	for _, b := range buckets {
+		if b.verdict != fits {
 			continue
 		}
 		most := b.most()
@@ -58,23 +51,32 @@ func (e *Engine) walk(sh *shape, buckets []bucket, v *view) found {
 		if !first && total < out.total {
 			continue
 		}
-		better := first || total > out.total
-		first = false
-		if v == nil {
-			if better || e.before(b.best, b.ahead, out.node, e.index.Keys[out.node]-e.scratch.point) {
-				out.total, out.node = total, b.best
-			}
-			continue
+		node, from := b.best, b.away
+		if b.mask != nil {
+			rank := b.set(most).next(e.start())
+			node, from = e.index.AtRank(rank), e.away(rank)
 		}
-		if start < 0 {
-			start = e.index.RankFrom(e.scratch.point)
-		}
-		rank := b.set(most).next(start)
-		if away := (rank - start + int32(v.size)) % int32(v.size); better || away < ahead {
-			out.total, out.node, ahead = total, e.index.AtRank(rank), away
+		if first || total > out.total || from < away {
+			out.total, out.node, away, first = total, node, from, false
 		}
 	}
 	return out
+}
+
+// start is the rank at the pod's point on the circle, away how many ranks another is
+// from there.
+func (e *Engine) start() int32 {
+	if sc := &e.scratch; sc.start < 0 {
+		sc.start = e.index.RankFrom(sc.point)
+	}
+	return e.scratch.start
+}
+
+func (e *Engine) away(rank int32) int32 {
+	if rank -= e.start(); rank < 0 {
+		rank += e.index.NumRanks()
+	}
+	return rank
 }
 
 // verdict judges a bucket by the rules that count over domains, in their order.
