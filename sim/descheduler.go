@@ -59,7 +59,7 @@ func newDescheduler(w *World) *descheduler {
 	d.begin = func() {
 		d.memory, d.seen, d.stop, d.told = plan.NewMemory(), nil, nil, map[*carry.Move]string{}
 		if !d.o.Compatible {
-			d.machine = carry.New(carry.Options{Mode: d.mode(), Holds: true, Profiles: d.profiles(), Seed: w.o.Ties, Memory: d.memory})
+			d.machine = carry.New(carry.Options{Holds: true, Profiles: d.profiles(), Seed: w.o.Ties, Memory: d.memory})
 		}
 		d.next = w.start.Add(d.o.First)
 		if d.next.Before(w.now) {
@@ -122,7 +122,7 @@ func (d *descheduler) look() *descheduling {
 	return d.seen
 }
 
-// step goes on with the plan, and makes another when its time has come and nothing of the last is under way.
+// step goes on with the plan, and makes another when its time has come.
 func (d *descheduler) step(now time.Time, _ []struct{}) time.Time {
 	if d.o.Compatible {
 		switch {
@@ -136,9 +136,6 @@ func (d *descheduler) step(now time.Time, _ []struct{}) time.Time {
 	}
 	wake := d.carryOn(now)
 	if !now.Before(d.next) {
-		if d.machine.Busy() {
-			return earlier(wake, now.Add(time.Second))
-		}
 		d.turn(now)
 		d.plan(now)
 		wake = d.carryOn(now)
@@ -163,12 +160,20 @@ func earlier(a, b time.Time) time.Time {
 
 // plan makes a plan for the machine.
 func (d *descheduler) plan(now time.Time) {
-	c := d.look()
-	p := plan.New(c.snapshot, c.view.State, plan.Options{Now: now, Mode: d.mode(), Profiles: d.profiles(), Seed: d.seed(), Memory: d.memory})
+	c, under := d.look(), d.machine.UnderWay()
+	c.snapshot.Foresee(under)
+	d.seen = nil // the snapshot is not of now any more
+	p := plan.New(c.snapshot, c.view.State, plan.Options{Now: now, Mode: d.mode(), UnderWay: under, Profiles: d.profiles(), Seed: d.seed(), Memory: d.memory})
 	rebalance.RunPolicy(c.snapshot, &d.o.Policy, p)
 	made := p.Plan()
 	d.machine.Take(now, made)
+	told := d.told
 	d.told = map[*carry.Move]string{}
+	for _, x := range d.machine.Moves() {
+		if s, known := told[x]; known {
+			d.told[x] = s
+		}
+	}
 	if refused := tally(made); len(made.Moves) > 0 || refused != "" {
 		d.w.tell(d.name, "plan", "", fmt.Sprintf("%d moves are planned%s", len(made.Moves), refused))
 	}

@@ -3,6 +3,7 @@ package descheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/rebalance/carry"
@@ -11,9 +12,6 @@ import (
 // work does what the machine says until it has nothing to do at once, and returns when to ask again at the latest;
 // zero: only news bring something to do.
 func (r *Runner) work(ctx context.Context) (wake time.Time) {
-	if r.machine == nil {
-		return time.Time{}
-	}
 	for ctx.Err() == nil {
 		r.world.take()
 		actions, wake := r.machine.Step(time.Now(), r.world.view)
@@ -114,20 +112,7 @@ func news(x *carry.Move) string {
 	return ""
 }
 
-// idle says that there is nothing under way, and with waits that nothing waits either.
-func (r *Runner) idle(waits bool) bool {
-	if r.machine == nil {
-		return true
-	}
-	if r.machine.Busy() {
-		return false
-	}
-	if waits {
-		for _, x := range r.machine.Moves() {
-			if x.Stage != carry.Over {
-				return false
-			}
-		}
-	}
-	return true
+// idle says that there is nothing under way, and nothing waits.
+func (r *Runner) idle() bool {
+	return !slices.ContainsFunc(r.machine.Moves(), func(x *carry.Move) bool { return x.Stage != carry.Over })
 }

@@ -10,10 +10,12 @@
 // node, holds that node where it can be held, waits for budgets, one pod of a workload at a time, and remembers what came to nothing.
 //
 // Which of the two promises of planned mode is in force is told with each round and as a metric:
-// (a) a Reserve Hold keeps the place: Holds are served, this user may make them, and the scheduler of all pods that could move
-// says in a Lease (v1alpha1.HonourLease) that it honours them; (b) otherwise no place is held.
+// (a) a Reserve Hold keeps the place: Holds are served, this user may make them, and the pod's scheduler
+// says in a Lease (v1alpha1.HonourLease) that it honours them; (b) otherwise no place is held. It is (a) for the pods of one
+// scheduler and (b) for those of another where only one says so.
 //
-// A round begins when no move of the last one is under way, since a plan does not book those.
+// A round does not wait for the moves of the last one: its plan is made with what is under way booked, and its strategies
+// see the cluster as it will be then (rebalance.Snapshot.Foresee).
 //
 // Nothing is kept here that cannot be lost: after a crash the next round plans anew from what the API says, and Holds that
 // a former run left are deleted, or end by themselves. What moves came to nothing is known in (b) from the Avoid Holds that

@@ -33,7 +33,7 @@ func NewCounts(into prometheus.Registerer) (*Counts, error) {
 		oldRound:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_descheduler_loop_duration_seconds", Help: old + "see descheduler_loop_duration_seconds.", Buckets: buckets}),
 		strategy:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_strategy_duration_seconds", Help: "Time that a strategy took.", Buckets: buckets}, strategy),
 		oldStrat:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_descheduler_strategy_duration_seconds", Help: old + "see descheduler_strategy_duration_seconds.", Buckets: buckets}, strategy),
-		held:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_places_held", Help: "1 where the node that a pod goes to is held until its replacement is there, 0 where that cannot be."}),
+		held:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_places_held", Help: "1 if the node that a pod goes to is held until its replacement is there, 0 if that cannot be for all pods."}),
 		moves:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "berth_descheduler_moves_total", Help: "Number of planned moves that are over, by what became of them."}, []string{"outcome"}),
 		refused:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "berth_descheduler_refused", Help: "Number of candidates that the last plan let stay, by why."}, []string{"why"}),
 	}
@@ -72,7 +72,7 @@ func (c *Counts) rounded(r *Report) {
 		return
 	}
 	held := 0.0
-	if r.Places.Held {
+	if r.Places.Held && len(r.Places.NotFor) == 0 {
 		held = 1
 	}
 	c.held.Set(held)

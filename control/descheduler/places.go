@@ -20,15 +20,21 @@ import (
 // Places says whether the node that a pod is to go to can be held until its replacement is there, and why not.
 type Places struct {
 	Held bool   `json:"held"`
-	Why  string `json:"why,omitempty"` // empty: they are held
+	Why  string `json:"why,omitempty"` // empty: they are held for all pods
+	// NotFor are the schedulers that honour no Holds, where they are held for the pods of others.
+	NotFor []string `json:"notHeldFor,omitempty"`
 }
 
 // String is what is in force, in a line.
 func (p Places) String() string {
+	const b = "a pod moves only if no node that its scheduler may choose is the one it leaves"
+	if p.Held && len(p.NotFor) > 0 {
+		return "places are held (a) where the scheduler honours Holds, and not (b) for pods of " + strings.Join(p.NotFor, ", ") + ": " + b
+	}
 	if p.Held {
 		return "places are held (a): Holds are served, and the scheduler honours them"
 	}
-	return "places are not held (b): " + p.Why + "; a pod moves only if no node that its scheduler may choose is the one it leaves"
+	return "places are not held (b): " + p.Why + "; " + b
 }
 
 func (p Places) mode() plan.Mode {
@@ -36,6 +42,15 @@ func (p Places) mode() plan.Mode {
 		return plan.Held
 	}
 	return plan.Unheld
+}
+
+// others are the schedulers in whose way no place is held, for a plan.
+func (p Places) others() map[string]bool {
+	out := map[string]bool{}
+	for _, s := range p.NotFor {
+		out[s] = true
+	}
+	return out
 }
 
 // places finds out what is in force. What cannot be found out is taken for the worse.
@@ -59,19 +74,20 @@ func places(ctx context.Context, client kubernetes.Interface, w *world, now time
 	if why != "" {
 		return Places{Why: "no scheduler says that it honours Holds: " + why}
 	}
-	if others := w.schedulersBut(honour); len(others) > 0 {
-		return Places{Why: "not all pods are placed by a scheduler that honours Holds, but some by " + strings.Join(others, ", ")}
+	all := w.schedulers()
+	others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honour, s) })
+	if len(others) > 0 && len(others) == len(all) {
+		return Places{Why: fmt.Sprintf("pods are placed by %s, and those that honour Holds are %s", strings.Join(others, ", "), strings.Join(honour, ", "))}
 	}
-	return Places{Held: true}
+	return Places{Held: true, NotFor: others}
 }
 
-// schedulersBut are the schedulers of pods that could move, but for some.
-func (w *world) schedulersBut(but []string) []string {
+// schedulers are those of pods that could move.
+func (w *world) schedulers() []string {
 	found := map[string]bool{}
 	for _, p := range w.pods {
-		s := p.Spec.SchedulerName
-		if p.NodeName != "" && !p.Finished() && p.Owner.UID != "" && p.Owner.Kind != "DaemonSet" && p.Owner.Kind != "Node" && !slices.Contains(but, s) {
-			found[s] = true
+		if p.NodeName != "" && !p.Finished() && p.Owner.UID != "" && p.Owner.Kind != "DaemonSet" && p.Owner.Kind != "Node" {
+			found[p.Spec.SchedulerName] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))

@@ -36,7 +36,7 @@ func TestWhenPlacesAreHeld(t *testing.T) {
 		"no Holds are served":          {false, says("default-scheduler"), true, false, "serves no Holds"},
 		"it may not make any":          {true, says("default-scheduler"), false, false, "may not create Holds"},
 		"another scheduler":            {true, nil, true, false, "there is no Lease kube-system/berth-scheduler"},
-		"beside another scheduler":     {true, says("berth-scheduler"), true, false, "some by default-scheduler"},
+		"another one places the pods":  {true, says("berth-scheduler"), true, false, "placed by default-scheduler, and those that honour Holds are berth-scheduler"},
 		"who schedules cannot be seen": {true, says("default-scheduler"), true, true, "cannot be read"},
 	} {
 		client := fake.NewClientset()
@@ -53,6 +53,16 @@ func TestWhenPlacesAreHeld(t *testing.T) {
 		w.served.Store(tc.served)
 		w.put(intake.New().Pod(copyOf(1, "n1")))
 		p := places(t.Context(), client, w, now)
+		if len(p.NotFor) > 0 {
+			t.Errorf("%s: not held for %v", name, p.NotFor)
+		}
+		other := copyOf(2, "n1")
+		other.Spec.SchedulerName = "other"
+		w.put(intake.New().Pod(other))
+		beside := places(t.Context(), client, w, now)
+		if p.Held && (!beside.Held || !beside.others()["other"] || len(beside.NotFor) > 1 || !strings.Contains(beside.String(), "not (b) for pods of other")) {
+			t.Errorf("%s: beside another scheduler: %+v", name, beside)
+		}
 		if p.Held != (tc.why == "") || !strings.Contains(p.Why, tc.why) || p.Held != (p.Why == "") {
 			t.Errorf("%s: %+v", name, p)
 		}

@@ -52,26 +52,25 @@ func (r *Runner) compatible(ctx context.Context, snap *rebalance.Snapshot, polic
 func (r *Runner) planned(ctx context.Context, snap *rebalance.Snapshot, policy *rebalance.Policy, report *Report) {
 	p := places(ctx, r.o.Client, r.world, snap.Now)
 	report.Places = &p
-	r.ready(p.mode())
-	planner := plan.New(snap, r.world.view.State, plan.Options{Now: snap.Now, Mode: p.mode(), Profiles: r.o.Profiles, Seed: r.o.Seed, Memory: r.memory})
+	r.machine.Serve(r.world.served.Load())
+	under := r.machine.UnderWay()
+	snap.Foresee(under)
+	planner := plan.New(snap, r.world.view.State, plan.Options{Now: snap.Now, Mode: p.mode(), Others: p.others(), UnderWay: under,
+		Profiles: r.o.Profiles, Seed: r.o.Seed, Memory: r.memory})
 	result := rebalance.RunPolicy(snap, policy, planner)
 	report.result(&result)
 	made := planner.Plan()
 	report.plan(made)
 	if !r.o.DryRun {
 		r.machine.Take(snap.Now, made)
+		told := r.told
 		r.told = map[*carry.Move]string{}
+		for _, x := range r.machine.Moves() {
+			if s, known := told[x]; known { // it is of an earlier plan
+				r.told[x] = s
+			}
+		}
 	}
-}
-
-// ready has a machine for a mode; what was in vain before is remembered.
-func (r *Runner) ready(mode plan.Mode) {
-	served := r.world.served.Load()
-	if r.machine != nil && r.mode == mode && r.served == served {
-		return
-	}
-	r.mode, r.served = mode, served
-	r.machine = carry.New(carry.Options{Mode: mode, Holds: served, Profiles: r.o.Profiles, Seed: r.o.Seed, Memory: r.memory, Patience: r.o.Patience})
 }
 
 // timed is the policy with strategies that are timed.

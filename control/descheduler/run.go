@@ -23,9 +23,7 @@ type Runner struct {
 	metrics *Counts
 
 	memory     *plan.Memory
-	mode       plan.Mode
-	served     bool                   // Holds are
-	machine    *carry.Machine         // nil before the first plan
+	machine    *carry.Machine
 	told       map[*carry.Move]string // what was said of each move
 	complained map[string]bool        // holds of others, by key
 }
@@ -39,6 +37,7 @@ func New(o Options) (*Runner, error) {
 		o.Counts, _ = NewCounts(nil) // fails only where they are shown
 	}
 	r := &Runner{o: o, metrics: o.Counts, memory: plan.NewMemory(), told: map[*carry.Move]string{}, complained: map[string]bool{}}
+	r.machine = carry.New(carry.Options{Profiles: o.Profiles, Seed: o.Seed, Memory: r.memory, Patience: o.Patience})
 	r.world = newWorld(o.Client, o.Holds, slices.Collect(maps.Keys(o.Profiles)))
 	return r, nil
 }
@@ -85,18 +84,18 @@ func (r *Runner) once(ctx context.Context) (*Report, error) {
 		if ctx.Err() != nil {
 			return report, context.Cause(ctx)
 		}
-		if r.idle(true) {
+		if r.idle() {
 			return report, nil
 		}
 		r.wait(ctx, wake)
 	}
 }
 
-// rounds is one after another. A round begins when its time has come and no move of the last one is under way.
+// rounds is one after another. What is under way of the last one is booked in the next.
 func (r *Runner) rounds(ctx context.Context) (report *Report, err error) {
 	for next := time.Now(); ctx.Err() == nil; {
 		r.world.take()
-		if now := time.Now(); !now.Before(next) && r.idle(false) {
+		if now := time.Now(); !now.Before(next) {
 			next = now.Add(r.o.Interval)
 			if err := r.alone(ctx); err != nil {
 				return report, err
@@ -110,7 +109,7 @@ func (r *Runner) rounds(ctx context.Context) (report *Report, err error) {
 			}
 		}
 		wake := r.work(ctx)
-		if (wake.IsZero() || next.Before(wake)) && r.idle(false) {
+		if wake.IsZero() || next.Before(wake) {
 			wake = next
 		}
 		r.wait(ctx, wake)
@@ -142,7 +141,7 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	news := r.world.feed.Ready()
-	if r.idle(true) { // nobody waits for them; they are taken in at the next look
+	if r.idle() { // nobody waits for them; they are taken in at the next look
 		news = nil
 	}
 	select {

@@ -46,6 +46,9 @@ func newEvictor(r *Round, a *EvictorArgs) (e *evictor, why string) {
 // lets says whether a pod may be evicted, but for where it could go.
 func (e *evictor) lets(p *Pod) bool {
 	f := p.Facts
+	if p.Coming {
+		return false
+	}
 	if f.EvictAnyway {
 		return true
 	}

@@ -39,6 +39,8 @@ type Usage struct {
 type Pod struct {
 	*model.Pod
 	Facts *Facts
+	// Coming: it stands for a pod that will be there (Snapshot.Foresee). It counts as one, and does not go.
+	Coming bool
 }
 
 // Facts are what descheduling reads of a pod and nobody else does.

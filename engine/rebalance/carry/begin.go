@@ -61,7 +61,7 @@ func (t *turn) begin(x *Move) {
 		return
 	}
 	t.tried++
-	if why, final := t.room().judge(t.now, x); why != "" {
+	if why, final := t.room(x.Mode).judge(t.now, x); why != "" {
 		if final || !t.m.pendingBefore(x) {
 			x.giveUp(t.now, why)
 			return
@@ -115,9 +115,9 @@ func (t *turn) restless(x *Move) string {
 }
 
 // full says whether as many moves are under way as may be.
-func (t *turn) full(*Move) string {
+func (t *turn) full(x *Move) string {
 	switch {
-	case t.m.o.Mode == plan.Unheld && t.under > 0:
+	case t.under > 0 && (x.Mode == plan.Unheld || t.alone):
 		return "another pod has not left, or its replacement has no node yet, and no place can be held"
 	case t.under >= t.m.o.Parallel:
 		return fmt.Sprintf("%d moves are under way", t.under)
@@ -128,7 +128,7 @@ func (t *turn) full(*Move) string {
 // held says whether there is a Hold already where one is to be made: of an earlier move, or a former process. It has
 // to be deleted first, as what counts as the replacement is who is younger than the Hold.
 func (t *turn) held(x *Move) string {
-	if t.m.o.Mode == plan.Unheld {
+	if x.Mode == plan.Unheld {
 		return ""
 	}
 	name := cluster.HoldName(x.Pod.Owner.UID, x.To, model.Reserve)
@@ -141,8 +141,8 @@ func (t *turn) held(x *Move) string {
 // start begins a move that nothing stands in the way of.
 func (t *turn) start(x *Move) {
 	x.Why = ""
-	t.room().book(x)
-	if t.m.o.Mode == plan.Unheld {
+	t.book(x)
+	if x.Mode == plan.Unheld {
 		x.enter(Evicting, t.now)
 		t.begun(x)
 		t.evict(x)

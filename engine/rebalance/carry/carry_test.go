@@ -149,13 +149,20 @@ func (w *world) plan() {
 	for _, id := range s.NodeIDs() {
 		n := &rebalance.Node{Node: s.Node(id).Model}
 		for _, p := range s.Node(id).Pods {
-			q := &rebalance.Pod{Pod: p, Facts: &rebalance.Facts{}}
-			n.Pods = append(n.Pods, q)
-			all = append(all, &rebalance.Candidate{Pod: q, Node: n})
+			n.Pods = append(n.Pods, &rebalance.Pod{Pod: p, Facts: &rebalance.Facts{}})
 		}
 		snap.Nodes = append(snap.Nodes, n)
 	}
-	p := plan.New(snap, s, plan.Options{Now: w.now, Mode: w.mode, Profiles: w.profile, Seed: w.seed, Memory: w.memory})
+	under := w.m.UnderWay()
+	snap.Foresee(under)
+	for _, n := range snap.Nodes {
+		for _, q := range n.Pods {
+			if !q.Coming {
+				all = append(all, &rebalance.Candidate{Pod: q, Node: n})
+			}
+		}
+	}
+	p := plan.New(snap, s, plan.Options{Now: w.now, Mode: w.mode, Others: w.others, UnderWay: under, Profiles: w.profile, Seed: w.seed, Memory: w.memory})
 	w.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, c := range all[:len(all)/2] {
 		if w.IntN(2) == 0 {
@@ -171,9 +178,7 @@ func (w *world) plan() {
 // rounds plans and lets time pass, until all is over.
 func (w *world) rounds(n int, each func()) {
 	for range n {
-		if !w.m.Busy() {
-			w.plan()
-		}
+		w.plan()
 		for range 40 {
 			w.tick()
 			if each != nil {
@@ -215,7 +220,7 @@ func add(sum, counts map[Outcome]int) {
 // TestNothingIsInVainWhileNobodyElseActs: on clusters where nothing else happens, no pod comes back, and each
 // goes where it was planned.
 func TestNothingIsInVainWhileNobodyElseActs(t *testing.T) {
-	for _, mode := range []plan.Mode{plan.Held, plan.Unheld} {
+	for _, mode := range []way{held, unheld, mixed} {
 		sum := map[Outcome]int{}
 		for seed := range seeds(20) {
 			w := newWorld(t, seed, mode)
@@ -272,9 +277,9 @@ func (w *world) kill() {
 func TestBudgetsPaceAndHoldsWhateverOthersDo(t *testing.T) {
 	sum := map[Outcome]int{}
 	for seed := range seeds(40) {
-		w := newWorld(t, seed, plan.Mode(seed%2))
-		w.flaky = seed%3 > 0
-		if seed%3 == 2 {
+		w := newWorld(t, seed, way(seed%3))
+		w.flaky = seed%4 > 0
+		if seed%4 == 2 {
 			w.lag = 3 * time.Second
 		}
 		w.rounds(4, w.disturb)

@@ -172,7 +172,7 @@ func (t *turn) fails(x *Move, o Outcome, why string) {
 func (t *turn) inVain(x *Move, o Outcome, why string) {
 	until, count := t.m.o.Memory.InVain(t.now, plan.KeyOf(x.Move), why)
 	x.end(t.now, o, why)
-	if o != Returned || t.m.o.Mode != plan.Unheld || !t.m.o.Holds {
+	if o != Returned || x.Mode != plan.Unheld || !t.m.o.Holds {
 		return
 	}
 	own := x.Pod.Owner

@@ -6,13 +6,13 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/rebalance"
 	"github.com/berthproject/berth/engine/rebalance/plan"
 )
 
 // Options are how plans are carried out.
 type Options struct {
-	Mode plan.Mode
-	// Holds: the API serves Holds. Without, a return is remembered in memory alone.
+	// Holds: the API serves Holds. Without, a return is remembered in memory alone. Serve changes it.
 	Holds bool
 	// Profiles are those of the schedulers of the pods, by scheduler name; Seed chooses between equal nodes.
 	Profiles map[string]*placement.Profile
@@ -21,7 +21,7 @@ type Options struct {
 	Memory   *plan.Memory
 	Patience Patience
 	// Parallel is how many moves may be under way at once, of different workloads, where places
-	// are held; 0: 16. Where not, it is one until its replacement has a node.
+	// are held; 0: 16. One whose place is not held is alone until its replacement has a node.
 	Parallel int
 }
 
@@ -124,11 +124,23 @@ func New(o Options) *Machine {
 // kept until the next Take.
 func (m *Machine) Moves() []*Move { return m.moves }
 
-// Busy says that a move is under way: plan anew only when none is, as a plan does not book them.
-// Moves that only wait do not count; a new plan replaces them.
+// Busy says that a move is under way. Moves that only wait do not count; a new plan replaces them.
 func (m *Machine) Busy() bool {
 	return slices.ContainsFunc(m.moves, (*Move).underWay)
 }
+
+// UnderWay are the moves that are: a new plan has to be made with these (plan.Options, Snapshot.Foresee).
+func (m *Machine) UnderWay() (out []rebalance.UnderWay) {
+	for _, x := range m.moves {
+		if x.underWay() {
+			out = append(out, rebalance.UnderWay{Pod: x.Pod, Facts: x.Facts, To: x.To, Replacement: x.Replacement, Hold: x.hold})
+		}
+	}
+	return out
+}
+
+// Serve says whether the API serves Holds by now.
+func (m *Machine) Serve(holds bool) { m.o.Holds = holds }
 
 // Answer takes in what became of an action.
 func (m *Machine) Answer(now time.Time, id uint64, a Answer) {

@@ -12,31 +12,42 @@ import (
 )
 
 // places are two copies of the cluster with the moves that are under way: on now their pods are still
-// there beside what replaces them, as at the worst; on then they are gone.
+// there beside what replaces them, as at the worst; on then they are gone. There is a pair for schedulers that
+// heed Holds, and one for others, which has none.
 type places struct {
 	m         *Machine
 	now, then *cluster.State
 }
 
 // room makes the copies, once a turn.
-func (t *turn) room() *places {
-	if t.places != nil {
-		return t.places
+func (t *turn) room(mode plan.Mode) *places {
+	if t.places[mode] != nil {
+		return t.places[mode]
 	}
-	t.places = &places{m: t.m, now: t.v.State.Fork(), then: t.v.State.Fork()}
-	for _, s := range []*cluster.State{t.places.now, t.places.then} {
+	out := &places{m: t.m, now: t.v.State.Fork(), then: t.v.State.Fork()}
+	t.places[mode] = out
+	for _, s := range []*cluster.State{out.now, out.then} {
 		for _, h := range s.Holds() {
-			if t.m.o.Mode == plan.Unheld || !h.Until.After(t.now) || t.m.holder(h) != nil {
+			if mode == plan.Unheld || !h.Until.After(t.now) || t.m.holder(h) != nil {
 				s.RemoveHold(h.Namespace, h.Name)
 			}
 		}
 	}
 	for _, x := range t.m.moves {
 		if x.underWay() && x.Stage < Placed && !x.Cleanup() {
-			t.places.book(x)
+			out.book(x)
 		}
 	}
-	return t.places
+	return out
+}
+
+// book has a move take its place on all copies that there are.
+func (t *turn) book(x *Move) {
+	for _, p := range t.places {
+		if p != nil {
+			p.book(x)
+		}
+	}
 }
 
 // book has a move take its place.
@@ -71,7 +82,7 @@ func (p *places) judge(now time.Time, x *Move) (why string, final bool) {
 		return "node " + x.To + " has no room for it now", false
 	}
 	in.Nominated = ""
-	if p.m.o.Mode == plan.Held {
+	if x.Mode == plan.Held {
 		if rec := placement.Evaluate(p.then, profile, p.m.o.Seed, in); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
 			return "the scheduler would by now put its replacement back on " + x.From, false
 		}

@@ -54,11 +54,12 @@ type turn struct {
 
 	busy    map[string]*Move  // moves under way, by owner
 	stopped map[string]string // why no more pods of an owner are moved by this plan
-	under   int               // moves under way whose replacement has no node yet; where no place is held, whose pod is there, too
+	under   int               // moves under way whose replacement has no node yet; where the place is not held, whose pod is there, too
+	alone   bool              // the place of one of these is not held: it is to be the only one
 	tried   int               // how many places were looked at
 	cleaned int               // how many finished pods were to go
 	budgets *books
-	places  *places
+	places  [2]*places // by plan.Mode
 }
 
 // survey says what is under way.
@@ -76,7 +77,7 @@ func (t *turn) survey() {
 
 // lingers says that a move is over, and its pod still on its way out.
 func (t *turn) lingers(x *Move) bool {
-	if x.Stage != Over || x.Evicted.IsZero() || t.m.o.Mode == plan.Held {
+	if x.Stage != Over || x.Evicted.IsZero() || x.Mode == plan.Held {
 		return false
 	}
 	p := t.v.Pod(x.Pod.UID)
@@ -89,8 +90,9 @@ func (t *turn) begun(x *Move) {
 		return
 	}
 	t.busy[x.Pod.Owner.UID] = x
-	if x.Stage < Placed || t.m.o.Mode == plan.Unheld && x.gone.IsZero() {
+	if x.Stage < Placed || x.Mode == plan.Unheld && x.gone.IsZero() {
 		t.under++
+		t.alone = t.alone || x.Mode == plan.Unheld
 	}
 }
 

@@ -22,6 +22,7 @@ type tale struct {
 }
 
 func newTale(t *testing.T, o Options, moves ...*plan.Move) *tale {
+	t.Helper()
 	p, err := placement.NewProfile(placement.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +36,7 @@ func newTale(t *testing.T, o Options, moves ...*plan.Move) *tale {
 		s.is(m.Pod)
 	}
 	s.is(s.pod("full", "a", 1000)) // so that b is better
-	s.m.Take(s.now, &plan.Plan{Mode: o.Mode, Moves: moves})
+	s.m.Take(s.now, &plan.Plan{Moves: moves})
 	return s
 }
 
@@ -55,6 +56,13 @@ func (s *tale) pod(name, node string, cpu int64) *model.Pod {
 // move is one of a pod from a to b.
 func move(pod string, cpu int64) *plan.Move {
 	return &plan.Move{Pod: (*tale)(nil).pod(pod, "a", cpu), From: "a", To: "b", Top: []string{"b"}, Strategy: "S"}
+}
+
+// moveIn is one whose place is held or not.
+func moveIn(mode plan.Mode, pod string, cpu int64) *plan.Move {
+	x := move(pod, cpu)
+	x.Mode = mode
+	return x
 }
 
 func (s *tale) is(p *model.Pod) {
@@ -136,7 +144,7 @@ func (s *tale) ends(want string) {
 // begun is a tale up to the eviction of web-1.
 func begun(t *testing.T, mode plan.Mode) *tale {
 	t.Helper()
-	s := newTale(t, Options{Mode: mode}, move("web-1", 1000))
+	s := newTale(t, Options{}, moveIn(mode, "web-1", 1000))
 	if mode == plan.Held {
 		s.step(0, "reserve b for web-1")
 		s.done()
@@ -168,7 +176,7 @@ func TestAMoveAndItsHold(t *testing.T) {
 
 // Two pods of a workload go to one node, one right after the other: their Holds have the same name.
 func TestHoldsOfOneNameBothEnd(t *testing.T) {
-	s := newTale(t, Options{Mode: plan.Held}, move("web-1", 1000), move("web-3", 1000))
+	s := newTale(t, Options{}, move("web-1", 1000), move("web-3", 1000))
 	for i, pod := range []string{"web-1", "web-3"} {
 		s.step(1, "reserve b for "+pod)
 		s.done()
@@ -197,7 +205,7 @@ func TestAPodThatComesBackIsRemembered(t *testing.T) {
 		s.step(1, want)
 		s.done()
 		s.ends(`web-1 over returned "x/web-2, which came for x/web-1, was put back on a"`)
-		again := move("web-2", 1000)
+		again := moveIn(mode, "web-2", 1000)
 		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{again}})
 		s.gone("web-1")
 		s.step(60, "")
@@ -354,12 +362,12 @@ func TestAWorkloadThatFailsIsLeftAlone(t *testing.T) {
 		s.step(301, "")
 		s.is(s.pod("web-3", "a", 1000))
 		s.is(s.pod("more", "a", 1500)) // so that b is better
-		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{move("web-3", 1000)}})
+		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{moveIn(plan.Unheld, "web-3", 1000)}})
 		s.step(1, "")
 		if x := s.m.Moves()[0]; x.Outcome != GivenUp || !strings.Contains(x.Why, "x/web-1 was moved: ") {
 			t.Errorf("replaced %t: %s", made, s.state())
 		}
-		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{move("web-3", 1000)}})
+		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{moveIn(plan.Unheld, "web-3", 1000)}})
 		s.step(600, "evict web-3")
 	}
 }
@@ -420,7 +428,7 @@ func TestFinishedPodsGoAFewAtATime(t *testing.T) {
 
 // An Avoid Hold of ours goes when its time is over, as there may be nobody else to delete it; others' stay.
 func TestAvoidHoldsEnd(t *testing.T) {
-	s := newTale(t, Options{Mode: plan.Unheld})
+	s := newTale(t, Options{})
 	for _, cause := range []string{plan.Cause, "Pressure"} {
 		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: "avoid-" + cause, Type: model.Avoid, Node: "a", Cause: cause, Until: s.now.Add(time.Minute),
 			Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: cause}})

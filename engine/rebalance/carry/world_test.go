@@ -32,10 +32,11 @@ type world struct {
 	now     time.Time
 	profile map[string]*placement.Profile
 	mode    plan.Mode
-	lag     time.Duration // of the view, at most
-	flaky   bool          // actions fail now and then
-	quiet   bool          // nobody else acts
-	scatter bool          // pods get any node that they fit
+	others  map[string]bool // schedulers that heed no Holds, though mode is Held
+	lag     time.Duration   // of the view, at most
+	flaky   bool            // actions fail now and then
+	quiet   bool            // nobody else acts
+	scatter bool            // pods get any node that they fit
 
 	api       *cluster.State
 	pods      map[string]*model.Pod
@@ -60,14 +61,37 @@ type news struct {
 
 const cores = 4000 // of each node
 
-func newWorld(t *testing.T, seed uint64, mode plan.Mode) *world {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+// way is of what kind the schedulers of a world are.
+type way int
+
+const (
+	held   way = iota // all heed Holds
+	unheld            // none does
+	mixed             // that of every second workload does not
+)
+
+func (y way) String() string { return [...]string{"held", "unheld", "mixed"}[y] }
+
+func newWorld(t *testing.T, seed uint64, y way) *world {
+	c := placement.DefaultConfig()
+	p, err := placement.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 6)), t: t, seed: seed, now: time.Unix(1e6, 0), mode: mode,
-		profile: map[string]*placement.Profile{p.Name(): p}, api: cluster.New(), pods: map[string]*model.Pod{}, since: map[string]time.Time{},
+	c.Name = "other"
+	other, err := placement.NewProfile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 6)), t: t, seed: seed, now: time.Unix(1e6, 0),
+		profile: map[string]*placement.Profile{p.Name(): p, other.Name(): other}, api: cluster.New(), pods: map[string]*model.Pod{}, since: map[string]time.Time{},
 		view: NewView(cluster.New()), memory: plan.NewMemory(), seen: map[*Move]bool{}, counts: map[Outcome]int{}, vain: map[plan.Key]time.Time{}}
+	switch y {
+	case unheld:
+		w.mode = plan.Unheld
+	case mixed:
+		w.others = map[string]bool{"other": true}
+	}
 	for i := range 3 + w.IntN(5) {
 		n := &model.Node{Name: fmt.Sprint("n", i), Allocatable: model.Requests{MilliCPU: cores, Memory: 1 << 34}, Pods: 20,
 			Labels: model.LabelsOf(map[string]string{"kubernetes.io/hostname": fmt.Sprint("n", i), "zone": fmt.Sprint("z", i%2)})}
@@ -91,6 +115,9 @@ func (w *world) workload(i int) {
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(w.IntN(3)), ImageContainers: 1,
 		Requests: model.Requests{MilliCPU: int64(100 * (1 + w.IntN(12))), Memory: 1 << 28}}
 	spec.Scoring = spec.Requests
+	if len(w.others) > 0 && i%2 == 1 {
+		spec.SchedulerName = "other"
+	}
 	kind := "ReplicaSet"
 	if w.IntN(4) == 0 {
 		kind = "StatefulSet"
@@ -119,7 +146,7 @@ func of(key, value string) *model.Selector {
 
 // restart begins with a new machine, as after a crash.
 func (w *world) restart() {
-	w.m = New(Options{Mode: w.mode, Holds: true, Profiles: w.profile, Seed: w.seed, Memory: w.memory})
+	w.m = New(Options{Holds: true, Profiles: w.profile, Seed: w.seed, Memory: w.memory})
 }
 
 // tell makes a change, which the view hears of later.
@@ -234,8 +261,8 @@ func (w *world) schedule() {
 		if p.NodeName != "" || p.Deleting {
 			continue
 		}
-		s := w.api
-		if w.mode == plan.Unheld {
+		s, heedless := w.api, w.mode == plan.Unheld || w.others[p.Spec.SchedulerName]
+		if heedless {
 			s = s.Fork()
 			for _, h := range s.Holds() {
 				s.RemoveHold(h.Namespace, h.Name)
@@ -247,7 +274,7 @@ func (w *world) schedule() {
 		}
 		q := *p
 		q.NodeName = rec.Choice
-		if w.mode == plan.Unheld && len(rec.Top) > 0 {
+		if heedless && len(rec.Top) > 0 {
 			q.NodeName = rec.Top[w.IntN(len(rec.Top))]
 		}
 		for w.scatter {
@@ -280,6 +307,9 @@ func (w *world) kubelets() {
 func (w *world) leave(p *model.Pod) {
 	q := *p
 	q.Deleting, q.Grace = true, int64(w.IntN(6))
+	if w.IntN(6) == 0 {
+		q.Grace = 100 // more than a round
+	}
 	w.since[p.UID] = w.now
 	w.put(&q)
 }

@@ -83,6 +83,17 @@ func (b *books) pay(now time.Time, m *Move) {
 	b.budgets[m.Pod.Namespace] = all
 }
 
+// owe takes what a pod costs whose eviction is about to be asked for, or was granted and is not to be seen yet.
+func (b *books) owe(now time.Time, pod *model.Pod) {
+	all := slices.Clone(b.budgets[pod.Namespace])
+	for i, one := range all {
+		if budget.Ledger.Covers(one, pod) && !budget.EnteredLately(one, pod, now) {
+			all[i] = budget.Debited(one, pod, now)
+		}
+	}
+	b.budgets[pod.Namespace] = all
+}
+
 // under are the pods of some budgets of one namespace.
 func (b *books) under(over []*model.Budget) []*model.Pod {
 	var out []*model.Pod

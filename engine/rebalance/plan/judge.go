@@ -23,7 +23,7 @@ func (p *Planner) barred(m *Move) (Why, string) {
 	is := p.state.Pod(m.Pod.UID)
 	switch {
 	case p.moved[m.Pod.UID]:
-		return Gone, "it is planned to go already"
+		return Gone, "it is to go already"
 	case is == nil || is.NodeName != m.From:
 		return Gone, "it is not on node " + m.From + " any more"
 	case is.Deleting:
@@ -75,11 +75,11 @@ func (p *Planner) place(m *Move, c *rebalance.Candidate) (Why, string) {
 	}
 	m.To = s.Choice
 	where := []string{m.To}
-	if p.o.Mode == Unheld {
+	if m.Mode == Unheld {
 		if p.tops++; p.tops > mostTops {
 			return Enough, fmt.Sprintf("where no place can be held, moves are made one after another, and no more than %d are looked at for one plan", mostTops)
 		}
-		if m.Top, _ = Top(p.fork, p.o.Profiles[m.Pod.Spec.SchedulerName], p.o.Seed, m.Pod); slices.Contains(m.Top, m.From) {
+		if m.Top, _ = Top(p.seen(m.Pod), p.o.Profiles[m.Pod.Spec.SchedulerName], p.o.Seed, m.Pod); slices.Contains(m.Top, m.From) {
 			return StraightBack, fmt.Sprintf("the scheduler might put its replacement back on %s, which is as good as %s, and the place cannot be held", m.From, m.To)
 		}
 		where = m.Top
@@ -113,7 +113,7 @@ func (p *Planner) engine(pod *model.Pod) *placement.Engine {
 	name := pod.Spec.SchedulerName
 	e := p.engines[name]
 	if e == nil {
-		e = placement.NewEngine(p.fork, p.o.Profiles[name], p.o.Seed)
+		e = placement.NewEngine(p.seen(pod), p.o.Profiles[name], p.o.Seed)
 		p.engines[name] = e
 	}
 	return e

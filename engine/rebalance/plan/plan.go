@@ -19,7 +19,6 @@ func (m Mode) String() string { return [...]string{"held", "unheld"}[m] }
 
 // Plan is what a round came to.
 type Plan struct {
-	Mode  Mode
 	Moves []*Move // in the order in which they were accepted, each on what the earlier ones leave
 	// Refused are the candidates that stay, the first ones in order; Counts counts all of them.
 	Refused []Refusal
@@ -30,10 +29,14 @@ type Plan struct {
 type Move struct {
 	Pod      *model.Pod
 	From, To string // node names; To is empty for a finished pod, which is only cleaned up
+	// Facts are what descheduling reads of the pod.
+	Facts *rebalance.Facts
+	// Mode says whether the node can be held.
+	Mode Mode
 	// Emptied: its node is to be emptied, so that nothing moves there. The scheduler may like that node best, and takes the
 	// other because it is held.
 	Emptied bool
-	// Top are, where no place is held, the nodes that the scheduler may choose, by name: To is among them.
+	// Top are, where the place is not held, the nodes that the scheduler may choose, by name: To is among them.
 	Top               []string
 	Strategy, Profile string
 	Reason            string // the strategy's, in words

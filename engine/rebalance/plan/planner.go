@@ -7,6 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/rebalance"
 )
@@ -15,6 +16,10 @@ import (
 type Options struct {
 	Now  time.Time
 	Mode Mode
+	// Others are schedulers, by name, that heed no Holds, though Mode is Held: for their pods it is Unheld.
+	Others map[string]bool
+	// UnderWay are moves of earlier plans: what they take is booked before anything else.
+	UnderWay []rebalance.UnderWay
 	// Profiles are those of the schedulers of the pods, by scheduler name; Seed chooses between equal nodes.
 	Profiles map[string]*placement.Profile
 	Seed     uint64
@@ -27,10 +32,13 @@ type Options struct {
 // Planner is the Mover of planned mode, for one round. Make it with New. The State that it is given is
 // forked, and must not change while it is used.
 type Planner struct {
-	o       Options
-	nodes   map[string]*rebalance.Node
-	state   *cluster.State // of the cluster
-	fork    *cluster.State // with what is planned
+	o     Options
+	nodes map[string]*rebalance.Node
+	state *cluster.State // of the cluster
+	fork  *cluster.State // with what is planned
+	// free is the fork as schedulers see it that heed no Holds: it has none, and no node is closed. It is the fork itself if
+	// all pods' schedulers are of one kind.
+	free    *cluster.State
 	engines map[string]*placement.Engine
 	books   books
 	plan    Plan
@@ -47,18 +55,75 @@ func New(snap *rebalance.Snapshot, s *cluster.State, o Options) *Planner {
 		o.Keep = 1000
 	}
 	p := &Planner{o: o, state: s, fork: s.Fork(), nodes: make(map[string]*rebalance.Node, len(snap.Nodes)),
-		engines: map[string]*placement.Engine{}, plan: Plan{Mode: o.Mode}, moved: map[string]bool{}, closed: map[string]bool{}}
+		engines: map[string]*placement.Engine{}, moved: map[string]bool{}, closed: map[string]bool{}}
 	for _, n := range snap.Nodes {
 		p.nodes[n.Name] = n
 	}
-	if o.Mode == Unheld { // whoever places the pods does not know of them
-		for _, h := range p.fork.Holds() {
-			p.fork.RemoveHold(h.Namespace, h.Name)
-		}
-	}
 	p.fork.ExpireHolds(o.Now) // they may be there a little longer
+	switch p.free = p.fork; {
+	case o.Mode == Unheld:
+		dropHolds(p.fork)
+	case len(o.Others) > 0:
+		p.free = p.fork.Fork()
+		dropHolds(p.free)
+	}
 	p.books = openBooks(s)
+	for i := range o.UnderWay {
+		p.book(&o.UnderWay[i])
+	}
 	return p
+}
+
+// dropHolds makes a cluster one whose schedulers do not know of Holds.
+func dropHolds(s *cluster.State) {
+	for _, h := range s.Holds() {
+		s.RemoveHold(h.Namespace, h.Name)
+	}
+}
+
+// book takes in a move that is under way. Its pod takes room as long as it is there, as to schedulers.
+func (p *Planner) book(u *rebalance.UnderWay) {
+	p.moved[u.Pod.UID] = true
+	if u.Hold != nil { // the stand-in takes the room
+		p.fork.RemoveHold(u.Hold.Namespace, u.Hold.Name)
+	}
+	if u.Coming() {
+		p.put(StandIn(u.Pod, u.To))
+	}
+	if is := p.state.Pod(u.Pod.UID); is != nil && !is.Deleting && u.To != "" {
+		p.books.owe(p.o.Now, is)
+	}
+}
+
+// put has a pod be on the forks, take has it be gone.
+func (p *Planner) put(pod *model.Pod) {
+	p.fork.UpsertPod(pod)
+	if p.free != p.fork {
+		p.free.UpsertPod(pod)
+	}
+}
+
+func (p *Planner) take(uid string) {
+	p.fork.RemovePod(uid)
+	if p.free != p.fork {
+		p.free.RemovePod(uid)
+	}
+}
+
+// mode says whether a pod's place can be held.
+func (p *Planner) mode(pod *model.Pod) Mode {
+	if p.o.Others[pod.Spec.SchedulerName] {
+		return Unheld
+	}
+	return p.o.Mode
+}
+
+// seen is the fork as the scheduler of a pod sees it.
+func (p *Planner) seen(pod *model.Pod) *cluster.State {
+	if p.mode(pod) == Unheld {
+		return p.free
+	}
+	return p.fork
 }
 
 // Plan is what the round came to so far.
@@ -78,7 +143,7 @@ func (p *Planner) Places() bool { return true }
 
 // Move is rebalance.Mover's.
 func (p *Planner) Move(strategy, profile string, c *rebalance.Candidate) (*rebalance.Node, bool) {
-	m := &Move{Pod: c.Pod.Pod, From: c.Node.Name, Strategy: strategy, Profile: profile}
+	m := &Move{Pod: c.Pod.Pod, Facts: c.Pod.Facts, From: c.Node.Name, Strategy: strategy, Profile: profile, Mode: p.mode(c.Pod.Pod)}
 	why, words := p.barred(m)
 	if words == "" && (c.Cleanup || m.Pod.Finished()) {
 		return p.cleanup(m, c)
@@ -90,16 +155,16 @@ func (p *Planner) Move(strategy, profile string, c *rebalance.Candidate) (*rebal
 		p.refuse(m, why, words)
 		return nil, false
 	}
-	p.fork.RemovePod(m.Pod.UID)
+	p.take(m.Pod.UID)
 	if why, words = p.place(m, c); words == "" {
 		why, words = p.books.ask(p.o.Now, m)
 	}
 	if words != "" {
-		p.fork.UpsertPod(m.Pod)
+		p.put(m.Pod)
 		p.refuse(m, why, words)
 		return nil, false
 	}
-	p.fork.UpsertPod(StandIn(m.Pod, m.To))
+	p.put(StandIn(m.Pod, m.To))
 	p.accept(m, c)
 	return p.nodes[m.To], true
 }
@@ -115,7 +180,7 @@ func (p *Planner) accept(m *Move, c *rebalance.Candidate) {
 	if c.Reason != nil {
 		m.Reason = c.Reason()
 	}
-	p.moved[m.Pod.UID], m.Emptied = true, p.closed[m.From]
+	p.moved[m.Pod.UID], m.Emptied = true, m.Mode == Held && p.closed[m.From]
 	p.plan.Moves = append(p.plan.Moves, m)
 }
 
@@ -126,8 +191,8 @@ func (p *Planner) Save() (restore func(), ok bool) {
 		undone := slices.Clone(p.plan.Moves[moves:])
 		for _, m := range slices.Backward(undone) {
 			if !m.Cleanup() {
-				p.fork.RemovePod(StandInUID(m.Pod))
-				p.fork.UpsertPod(m.Pod)
+				p.take(StandInUID(m.Pod))
+				p.put(m.Pod)
 			}
 			delete(p.moved, m.Pod.UID)
 		}
