@@ -83,16 +83,23 @@ func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preempt
 		out.Tried, out.Clears, out.Counts = decision.NoneHelps, pod.Nominated != "", s.counts(out.Nodes)
 		return out
 	}
-	code, choose := pl.way(pod, sum)
-	if choose == nil {
-		return out
-	}
-	nominated := decision.Unresolvable
-	if id, ok := pl.state.NodeID(pod.Nominated); ok {
-		nominated = code(id)
-	}
-	if out.Tried = barred(pl.state, pod, nominated); out.Tried == decision.NotTried {
-		choose(out)
+	own, nominated := pl.state.NodeID(pod.Nominated)
+	code := decision.Unresolvable // of its own node as it is
+	if l, ok := pl.engine.Lone(pod); ok {
+		c := pl.column(l, pod)
+		if nominated {
+			code = pl.lean.code(c.needs, pod, own)
+		}
+		if out.Tried = barred(pl.state, pod, code); out.Tried == decision.NotTried {
+			pl.choose(c, pod, out)
+		}
+	} else if g, ok := pl.guarded(pod); ok {
+		if nominated {
+			code = g.code(own)
+		}
+		if out.Tried = barred(pl.state, pod, code); out.Tried == decision.NotTried {
+			g.choose(sum.Curable, out)
+		}
 	}
 	return out
 }
@@ -101,19 +108,6 @@ func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preempt
 func (pl *Planner) anyBelow(priority int32) bool {
 	pl.stacks.sync()
 	return pl.stacks.anyBelow(priority)
-}
-
-// way is how a pod is gone about: how to judge a node as it is, and how to choose.
-func (pl *Planner) way(pod *model.Pod, sum *decision.Summary) (code func(cluster.NodeID) decision.Code, choose func(*decision.Preemption)) {
-	if l, ok := pl.engine.Lone(pod); ok {
-		c := pl.column(l, pod)
-		return func(id cluster.NodeID) decision.Code { return pl.lean.code(c.needs, pod, id) },
-			func(out *decision.Preemption) { pl.choose(c, pod, out) }
-	}
-	if g, ok := pl.guarded(pod); ok {
-		return g.code, func(out *decision.Preemption) { g.choose(sum.Curable, out) }
-	}
-	return nil, nil
 }
 
 // column finds the column for a pod. One seen for the first time gets a column
