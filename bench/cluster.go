@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
@@ -115,6 +116,20 @@ var (
 	}}
 )
 
+// sized are the kinds with pods that no two apps have of equal size.
+func sized(kinds []kind) []kind {
+	var out []kind
+	for _, k := range kinds {
+		out = append(out, kind{k.name + ", own size", func(app string, i int) *model.PodSpec {
+			s := k.spec(app, i)
+			s.Requests.MilliCPU, s.Requests.Memory = s.Requests.MilliCPU+int64(i), s.Requests.Memory+int64(i)<<10
+			s.Scoring = s.Requests
+			return s
+		}})
+	}
+	return out
+}
+
 // app is pods of one specification and the same labels.
 type app struct {
 	name string
@@ -127,7 +142,7 @@ func apps(s *cluster.State, n int, kinds ...kind) []app {
 	for i := range n {
 		k := kinds[i%len(kinds)]
 		name := fmt.Sprintf("%s-%d", k.name[:4], i)
-		if k.name == defaultKind.name {
+		if strings.HasPrefix(k.name, defaultKind.name) {
 			s.UpsertGroup(model.Group{Kind: "Service", Namespace: "default", Name: name, Selector: of(name)})
 		}
 		out = append(out, app{name, k.spec(name, i)})

@@ -20,6 +20,7 @@ func table() []row {
 		rows = append(rows, row{k.name, 1, []kind{k}})
 	}
 	return append(rows, row{"100 shapes in turn", 100, everyday}, row{"1000 shapes in turn", 1000, everyday},
+		row{"1000 shapes of 1000 sizes in turn", 1000, sized(everyday)},
 		row{"100 shapes, each 6th unschedulable", 100, []kind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
 }
 
@@ -49,7 +50,7 @@ func BenchmarkDecision(b *testing.B) {
 // costs, in a cluster of as many pods as nodes.
 func BenchmarkFirstSight(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
-		for _, k := range everyday {
+		for _, k := range append(everyday[:len(everyday):len(everyday)], sized(everyday)...) {
 			b.Run(fmt.Sprintf("nodes=%d/%s", nodes, k.name), func(b *testing.B) {
 				first(b, nodes, min(b.N, 300), k).report(b)
 			})

@@ -78,7 +78,7 @@ func run(pods int) (err error) {
 		return err
 	}
 	time.Sleep(settle)
-	shims, err := resident()
+	shims, most, err := resident()
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,9 @@ func run(pods int) (err error) {
 	fmt.Printf("%d pods; load %s", pods, load)
 	print("start of a pod, ms", starts, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
 	print("removal of a pod, ms", ends, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
-	print(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, func(kib int64) float64 { return float64(kib) / 1024 })
+	mib := func(kib int64) float64 { return float64(kib) / 1024 }
+	print(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, mib)
+	print("their VmHWM, MiB", most, mib)
 	return nil
 }
 
@@ -155,26 +157,28 @@ func (n *node) start(ctx context.Context, i int) error {
 	return n.runtime.StartContainer(ctx, id)
 }
 
-// resident is VmRSS of each shim on the machine that this process has started, in KiB.
-func resident() (out []int64, err error) {
+// resident is VmRSS of each shim on the machine that this process has started, and VmHWM, the most that it was, in KiB.
+func resident() (now, most []int64, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, dir := range dirs {
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		if program, _, _ := strings.Cut(string(line), "\x00"); program != shim.Name || !strings.Contains(string(line), "berth-bench-") {
 			continue
 		}
-		status, _ := os.ReadFile(filepath.Join(dir, "status"))
-		_, rest, _ := strings.Cut(string(status), "VmRSS:")
-		kib, err := strconv.ParseInt(strings.TrimSpace(strings.SplitN(rest, "kB", 2)[0]), 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%s/status: VmRSS: %w", dir, err)
+		for name, to := range map[string]*[]int64{"VmRSS:": &now, "VmHWM:": &most} {
+			status, _ := os.ReadFile(filepath.Join(dir, "status"))
+			_, rest, _ := strings.Cut(string(status), name)
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.SplitN(rest, "kB", 2)[0]), 10, 64)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s/status: %s %w", dir, name, err)
+			}
+			*to = append(*to, kib)
 		}
-		out = append(out, kib)
 	}
-	return out, nil
+	return now, most, nil
 }
 
 // print prints quantiles.
