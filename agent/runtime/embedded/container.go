@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -87,29 +86,17 @@ func (c *container) launch(r *Runtime, box *sandbox) error {
 		return err
 	}
 	defer errorsTo.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer null.Close()
 	report, theirs, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer report.Close()
-	pidfd := -1
-	var pid int
+	var p *process
 	err = box.hold(func(sandbox int) (err error) {
-		pid, err = syscall.ForkExec(r.self.path(), []string{shim.Name, c.dir}, &syscall.ProcAttr{Dir: c.dir, Env: []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=24MiB"},
-			Files: []uintptr{null.Fd(), null.Fd(), errorsTo.Fd(), theirs.Fd(), uintptr(sandbox), lock.Fd()},
-			Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}})
+		p, err = r.shims.start(c.dir, [...]int{shim.HandedErrors: int(errorsTo.Fd()), shim.HandedReport: int(theirs.Fd()), shim.HandedSandbox: sandbox, shim.HandedLock: int(lock.Fd())})
 		return err
 	})
 	_ = theirs.Close()
-	if err != nil {
-		return err
-	}
-	p, err := watchProcess(pid, pidfd, true)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type Runtime struct {
 	host    *cgroup.Host
 	log     klog.Logger
 	self    *self
+	shims   *shims
 	network *network.Network // nil: there is none but the host's
 	streams *streams
 	lock    *os.File
@@ -72,6 +73,10 @@ func (r *Runtime) open() (err error) {
 	}
 	if r.self, err = openSelf(); err != nil {
 		return err
+	}
+	r.shims = &shims{self: r.self, dir: o.Dir}
+	if err := r.shims.open(); err != nil { // it takes a moment to be ready
+		return fmt.Errorf("embedded runtime: %w", err)
 	}
 	if o.PodCIDR != "" {
 		r.network, err = network.Open(network.Options{Dir: o.network(), CIDR: o.PodCIDR, Bridge: o.Bridge, Log: o.Log})
@@ -124,6 +129,9 @@ func (r *Runtime) Close() (err error) {
 		}
 		for _, s := range r.sandboxes {
 			s.letGo()
+		}
+		if r.shims != nil {
+			r.shims.close()
 		}
 		if r.self != nil {
 			r.self.close()

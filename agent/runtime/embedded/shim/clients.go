@@ -2,6 +2,7 @@ package shim
 
 import (
 	"syscall"
+	"unsafe"
 )
 
 // Kinds of packets on the control socket, the first byte of each. It is a socket of sequenced packets.
@@ -32,20 +33,30 @@ type client struct {
 	pending  int // bytes of input that the container has not taken yet
 	from     int
 	input    []byte
+	room     [1]pollFD
+	limit    syscall.Timespec
 }
+
+// socketName is Socket as the kernel wants it.
+var socketName = append([]byte(Socket), 0)
 
 // listen opens the control socket, in the working directory: its path is short there.
 func (s *shim) listen() error {
-	_ = syscall.Unlink(Socket)
+	_, _ = call(syscall.SYS_UNLINKAT, ^uintptr(99), uintptr(unsafe.Pointer(&socketName[0])), 0, 0, 0)
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return &pathError{"control socket", err}
 	}
-	if err := syscall.Bind(fd, &syscall.SockaddrUnix{Name: Socket}); err != nil {
-		return &pathError{"control socket", err}
+	address := &syscall.RawSockaddrUnix{Family: syscall.AF_UNIX}
+	for i, c := range socketName {
+		address.Path[i] = int8(c)
 	}
-	if err := syscall.Listen(fd, maxClients); err != nil {
-		return &pathError{"control socket", err}
+	_, errno := call(syscall.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(address)), 2+uintptr(len(socketName)), 0, 0)
+	if errno == 0 {
+		_, errno = call(syscall.SYS_LISTEN, uintptr(fd), maxClients, 0, 0, 0)
+	}
+	if errno != 0 {
+		return &pathError{"control socket", errno}
 	}
 	s.listener = fd
 	return nil
@@ -53,8 +64,8 @@ func (s *shim) listen() error {
 
 // accept takes a client. One too many is sent away.
 func (s *shim) accept() {
-	fd, _, err := syscall.Accept4(s.listener, syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK)
-	if err != nil {
+	fd, errno := call(syscall.SYS_ACCEPT4, uintptr(s.listener), 0, 0, syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	if errno != 0 {
 		return
 	}
 	for i := range s.clients {
@@ -63,7 +74,7 @@ func (s *shim) accept() {
 			return
 		}
 	}
-	_ = syscall.Close(fd)
+	closeFile(fd)
 }
 
 // hear does what a client says.
@@ -72,11 +83,11 @@ func (s *shim) hear(c *client) {
 		s.feed(c)
 		return
 	}
-	n, err := syscall.Read(c.fd, s.in[:])
-	if err == syscall.EAGAIN || err == syscall.EINTR {
+	n, errno := read(c.fd, s.in[:])
+	if errno == syscall.EAGAIN || errno == syscall.EINTR {
 		return
 	}
-	if err != nil || n <= 0 {
+	if n <= 0 {
 		s.leave(c)
 		return
 	}
@@ -107,9 +118,9 @@ func (s *shim) hear(c *client) {
 // feed gives the container what a client sent, as far as it takes it.
 func (s *shim) feed(c *client) {
 	for c.pending > 0 {
-		n, err := syscall.Write(s.stdin, c.input[c.from:c.from+c.pending])
-		switch err {
-		case nil:
+		n, errno := write(s.stdin, c.input[c.from:c.from+c.pending])
+		switch errno {
+		case 0:
 			c.from += n
 			c.pending -= n
 		case syscall.EINTR:
@@ -132,7 +143,7 @@ func (s *shim) leave(c *client) {
 // closeInput ends the container's standard input, if it is to end: with StdinOnce. A terminal has no end.
 func (s *shim) closeInput() {
 	if s.stdin >= 0 && s.config.StdinOnce && !s.config.Terminal {
-		_ = syscall.Close(s.stdin)
+		closeFile(s.stdin)
 		s.stdin = -1
 		for i := range s.clients {
 			s.clients[i].pending = 0
@@ -142,7 +153,7 @@ func (s *shim) closeInput() {
 
 func (c *client) close() {
 	if c.used {
-		_ = syscall.Close(c.fd)
+		closeFile(c.fd)
 		*c = client{input: c.input[:0]}
 	}
 }
@@ -150,17 +161,17 @@ func (c *client) close() {
 // send sends a packet. Who does not read for too long is let go.
 func (c *client) send(packet []byte) {
 	for waited := false; ; waited = true {
-		err := syscall.Sendto(c.fd, packet, syscall.MSG_NOSIGNAL, nil)
+		_, errno := call(syscall.SYS_SENDTO, uintptr(c.fd), uintptr(unsafe.Pointer(unsafe.SliceData(packet))), uintptr(len(packet)), syscall.MSG_NOSIGNAL, 0)
 		switch {
-		case err == nil:
+		case errno == 0:
 			return
-		case err == syscall.EINTR:
+		case errno == syscall.EINTR:
 			continue
-		case err != syscall.EAGAIN || waited:
+		case errno != syscall.EAGAIN || waited:
 			c.close()
 			return
 		}
-		room := [1]pollFD{{fd: int32(c.fd), events: pollOut}}
-		wait(room[:], patience)
+		c.room[0] = pollFD{fd: int32(c.fd), events: pollOut}
+		wait(c.room[:], &c.limit, patience)
 	}
 }

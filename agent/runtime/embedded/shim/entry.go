@@ -1,22 +1,12 @@
 package shim
 
 import (
-	"os"
 	"syscall"
 	"time"
 	"unsafe"
 )
 
-func init() {
-	if len(os.Args) != 2 || os.Args[0] != Name {
-		return
-	}
-	s := &shim{dir: os.Args[1], listener: -1, stdin: -1}
-	s.run()
-	os.Exit(0)
-}
-
-// shim is the process. All is done by its one thread that runs Go.
+// shim is the process. All is done by its one thread.
 type shim struct {
 	dir      string
 	config   Config
@@ -24,41 +14,32 @@ type shim struct {
 	listener int
 	child    int // process id
 	childFD  int // its pidfd
+	status   syscall.WaitStatus
 	streams  [2]stream
 	stdin    int // what the container's standard input is written to, -1 when there is none
 	clients  [maxClients]client
 	polls    [maxClients + 5]pollFD
-	found    [64][2]uintptr // mappings of the program's file
-	ranges   [][2]uintptr   // those of found that there are
+	limit    syscall.Timespec
+	files    mappings
 	in       [bufferSize]byte
 	packet   [1 + bufferSize]byte
 }
 
 const bufferSize = 32 << 10
 
-// callPidfdOpen is of equal number on all architectures.
-const callPidfdOpen = 434
-
 func (s *shim) run() {
-	for _, fd := range []int{ReportFD, SandboxFD, LockFD} {
-		syscall.CloseOnExec(fd)
-	}
-	name, _ := syscall.BytePtrFromString(Name)
-	const prSetName = 15
-	_, _, _ = syscall.Syscall(syscall.SYS_PRCTL, prSetName, uintptr(unsafe.Pointer(name)), 0)
 	fault, err := s.start()
 	if err != nil {
 		fault = "128 " + err.Error()
 	}
 	if fault != "" {
 		_ = WriteExit(s.dir, Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: fault[indexByte([]byte(fault), ' ')+1:]})
-		_, _ = syscall.Write(ReportFD, []byte(fault))
+		_, _ = write(ReportFD, []byte(fault))
 		return
 	}
-	_, _ = syscall.Write(ReportFD, []byte("ok"))
-	_ = syscall.Close(ReportFD)
-	_ = syscall.Close(SandboxFD)
-	s.shed()
+	_, _ = write(ReportFD, []byte("ok"))
+	closeFile(ReportFD)
+	closeFile(SandboxFD)
 	s.loop()
 	s.finish()
 }
@@ -77,11 +58,11 @@ func (s *shim) start() (fault string, err error) {
 	if err := s.listen(); err != nil {
 		return "", err
 	}
-	theirs, err := s.open()
+	theirs, err := s.openStreams()
 	if err != nil {
 		return "", err
 	}
-	spec, err := syscall.Open(InitFile, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	spec, err := open(InitFile, syscall.O_RDONLY, 0)
 	if err != nil {
 		return "", err
 	}
@@ -89,27 +70,27 @@ func (s *shim) start() (fault string, err error) {
 	if err := syscall.Pipe2(report[:], syscall.O_CLOEXEC); err != nil {
 		return "", err
 	}
-	attr := &syscall.ProcAttr{Files: []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2]), uintptr(spec), uintptr(report[1]), SandboxFD},
-		Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}}
+	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 	if s.config.SharedProcesses {
-		attr.Sys.Cloneflags = syscall.CLONE_NEWNS
-		// The thread's children are made there.
-		if _, _, errno := syscall.Syscall(callSetns, SandboxFD, syscall.CLONE_NEWPID, 0); errno != 0 {
-			return "", os.NewSyscallError("joining the sandbox's process namespace", errno)
+		flags = syscall.CLONE_NEWNS
+		// The children are made there.
+		if _, errno := call(callSetns, SandboxFD, syscall.CLONE_NEWPID, 0, 0, 0); errno != 0 {
+			return "", &pathError{"joining the sandbox's process namespace", errno}
 		}
 	}
-	if s.child, err = syscall.ForkExec("/proc/self/exe", []string{InitName}, attr); err != nil {
+	if s.child, err = begin([6]int{theirs[0], theirs[1], theirs[2], spec, report[1], SandboxFD}, uintptr(flags)); err != nil {
 		return "", err
 	}
-	fd, _, errno := syscall.Syscall(callPidfdOpen, uintptr(s.child), 0, 0)
+	fd, errno := call(callPidfdOpen, uintptr(s.child), 0, 0, 0, 0)
 	if errno != 0 {
-		return "", os.NewSyscallError("pidfd_open", errno)
+		_ = syscall.Kill(s.child, syscall.SIGKILL)
+		return "", &pathError{"pidfd_open", errno}
 	}
-	s.childFD = int(fd)
-	for _, fd := range append(theirs[:], spec, report[1]) {
-		_ = syscall.Close(fd)
+	s.childFD = fd
+	for _, fd := range []int{theirs[0], theirs[1], theirs[2], spec, report[1]} {
+		closeFile(fd)
 	}
-	err = replace(ProcessFile, Processes{os.Getpid(), s.child, StartOf(s.child), StartOf(os.Getpid()), time.Now()}.text(), false)
+	err = replace(s.dir+"/"+ProcessFile, Processes{syscall.Getpid(), s.child, StartOf(s.child), StartOf(syscall.Getpid()), time.Now()}.text(), false)
 	if err != nil {
 		_ = syscall.Kill(s.child, syscall.SIGKILL)
 		return "", err
@@ -119,15 +100,15 @@ func (s *shim) start() (fault string, err error) {
 
 // heard waits until the container's program runs, or what went wrong is told.
 func (s *shim) heard(report int) (fault string, err error) {
-	defer syscall.Close(report)
+	defer closeFile(report)
 	var text []byte
 	for {
-		n, err := syscall.Read(report, s.in[:])
-		if err == syscall.EINTR {
+		n, errno := read(report, s.in[:])
+		if errno == syscall.EINTR {
 			continue
 		}
-		if err != nil {
-			return "", err
+		if errno != 0 {
+			return "", errno
 		}
 		if n == 0 {
 			break
@@ -135,21 +116,14 @@ func (s *shim) heard(report int) (fault string, err error) {
 		text = append(text, s.in[:n]...)
 	}
 	if len(text) > 0 {
-		var status syscall.WaitStatus
-		_, _ = syscall.Wait4(s.child, &status, 0, nil)
+		s.reap()
 	}
 	return string(text), nil
 }
 
 // finish writes how the container ended.
 func (s *shim) finish() {
-	var status syscall.WaitStatus
-	for {
-		_, err := syscall.Wait4(s.child, &status, 0, nil)
-		if err != syscall.EINTR {
-			break
-		}
-	}
+	status := s.reap()
 	finished := time.Now()
 	s.drain()
 	code := status.ExitStatus()
@@ -160,9 +134,17 @@ func (s *shim) finish() {
 		if WriteExit(s.dir, Exit{Code: code, Finished: finished}) == nil {
 			return
 		}
-		_ = syscall.Nanosleep(&syscall.Timespec{Nsec: 100e6}, nil) // no timer: that might need a thread, which cannot be made beside another process namespace
+		wait(nil, &s.limit, 100)
 	}
 	// The agent takes it for one that was killed: better than a container that never ends.
+}
+
+// reap waits for the container's end.
+func (s *shim) reap() syscall.WaitStatus {
+	_, _ = again(func() (int, syscall.Errno) {
+		return call(syscall.SYS_WAIT4, uintptr(s.child), uintptr(unsafe.Pointer(&s.status)), 0, 0, 0)
+	})
+	return s.status
 }
 
 // mostTries is how often DIR/exit is tried to be written, ten times a second.

@@ -2,7 +2,6 @@ package shim
 
 import (
 	"errors"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -64,7 +63,7 @@ func (c Config) Text() []byte {
 }
 
 func readConfig(dir string) (c Config, err error) {
-	m, err := read(dir + "/" + ConfigFile)
+	m, err := readPairs(dir + "/" + ConfigFile)
 	if err != nil {
 		return c, err
 	}
@@ -79,7 +78,7 @@ func (p Processes) text() []byte {
 
 // ReadProcesses reads DIR/process. It is not there before the container has been started.
 func ReadProcesses(dir string) (p Processes, err error) {
-	m, err := read(dir + "/" + ProcessFile)
+	m, err := readPairs(dir + "/" + ProcessFile)
 	if err != nil {
 		return p, err
 	}
@@ -95,7 +94,7 @@ func (e Exit) text() []byte {
 
 // ReadExit reads DIR/exit. It is not there before the container has ended.
 func ReadExit(dir string) (e Exit, err error) {
-	m, err := read(dir + "/" + ExitFile)
+	m, err := readPairs(dir + "/" + ExitFile)
 	if err != nil {
 		return e, err
 	}
@@ -111,7 +110,12 @@ const exitRoom = 1024
 // reserve makes room for DIR/exit, in the file that WriteExit renames: a container that has filled the disk must be able to end, or nobody
 // could remove what it has written.
 func reserve(dir string) error {
-	return os.WriteFile(dir+"/"+ExitFile+".new", make([]byte, exitRoom), 0o600)
+	fd, err := open(dir+"/"+ExitFile+".new", syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer closeFile(fd)
+	return writeAll(fd, make([]byte, exitRoom))
 }
 
 // WriteExit writes DIR/exit, for a container whose shim did not.
@@ -119,7 +123,7 @@ func WriteExit(dir string, e Exit) error { return replace(dir+"/"+ExitFile, e.te
 
 // StartOf is when a process was made, in the kernel's ticks since boot; "" if there is none.
 func StartOf(pid int) string {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	stat, err := content("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return ""
 	}
@@ -139,20 +143,26 @@ func StartOf(pid int) string {
 // replace writes a file whole: who reads it meanwhile sees all of it or what was before; with lasting, also who does so after
 // the machine has crashed.
 func replace(name string, text []byte, lasting bool) error {
-	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE, 0o600) // what is reserved stays so until it is written
+	fd, err := open(name+".new", syscall.O_WRONLY|syscall.O_CREAT, 0o600) // what is reserved stays so until it is written
 	if err != nil {
-		return err
+		return &pathError{name, err}
 	}
-	if _, err = f.Write(text); err == nil {
-		err = f.Truncate(int64(len(text)))
+	if err = writeAll(fd, text); err == nil {
+		_, err = again(func() (int, syscall.Errno) {
+			return call(syscall.SYS_FTRUNCATE, uintptr(fd), uintptr(len(text)), 0, 0, 0)
+		})
 	}
 	if lasting && err == nil {
-		err = f.Sync()
+		_, err = again(func() (int, syscall.Errno) { return call(syscall.SYS_FSYNC, uintptr(fd), 0, 0, 0, 0) })
 	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
+	closeFile(fd)
+	if err == nil {
+		err = renamed(name+".new", name)
 	}
-	return syscall.Rename(name+".new", name)
+	if err != nil {
+		return &pathError{name, err}
+	}
+	return nil
 }
 
 // pairs are lines "name=value".
@@ -164,8 +174,8 @@ func pairs(all ...string) []byte {
 	return out
 }
 
-func read(file string) (map[string]string, error) {
-	text, err := os.ReadFile(file)
+func readPairs(file string) (map[string]string, error) {
+	text, err := content(file)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (l *log) open(path string) error {
 	if path == "" {
 		return nil
 	}
-	fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_APPEND|syscall.O_CREAT|syscall.O_CLOEXEC, 0o640)
+	fd, err := open(path, syscall.O_WRONLY|syscall.O_APPEND|syscall.O_CREAT, 0o640)
 	if err != nil {
 		return &pathError{"log " + path, err}
 	}
@@ -35,7 +35,7 @@ func (l *log) reopen() error {
 		l.fd = old
 		return err
 	}
-	_ = syscall.Close(old)
+	closeFile(old)
 	return nil
 }
 
@@ -45,6 +45,7 @@ type pathError struct {
 }
 
 func (e *pathError) Error() string { return e.what + ": " + e.err.Error() }
+func (e *pathError) Unwrap() error { return e.err }
 
 // stream is one of the container's outputs.
 type stream struct {
@@ -104,15 +105,6 @@ func (l *log) add(now time.Time, s *stream, tag byte) {
 
 // write writes what is collected. A full disk loses lines, not the container.
 func (l *log) write() {
-	for rest := l.out; len(rest) > 0; {
-		n, err := syscall.Write(l.fd, rest)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil {
-			break
-		}
-		rest = rest[n:]
-	}
+	_ = writeAll(l.fd, l.out)
 	l.out = l.out[:0]
 }

@@ -20,24 +20,25 @@ const (
 
 // wait waits until something is to be done for one of them, or a time in milliseconds is over; -1 waits for ever.
 // It answers with how many of them there is something for.
-func wait(fds []pollFD, ms int) int {
-	var limit *syscall.Timespec
+// It uses limit, which is not on the stack.
+func wait(fds []pollFD, limit *syscall.Timespec, ms int) int {
 	if ms >= 0 {
-		t := syscall.NsecToTimespec(int64(ms) * 1e6)
-		limit = &t
+		*limit = syscall.NsecToTimespec(int64(ms) * 1e6)
+	} else {
+		limit = nil
 	}
-	n, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(limit)), 0, 0, 0)
+	n, errno := call(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(fds))), uintptr(len(fds)), uintptr(unsafe.Pointer(limit)), 0, 0)
 	if errno != 0 {
 		for i := range fds {
 			fds[i].revents = 0
 		}
 		return -1
 	}
-	return int(n)
+	return n
 }
 
-// open makes the container's standard streams and answers with its ends of them.
-func (s *shim) open() (theirs [3]int, err error) {
+// openStreams makes the container's standard streams and answers with its ends of them.
+func (s *shim) openStreams() (theirs [3]int, err error) {
 	s.streams = [2]stream{{name: "stdout", kind: PacketOut, fd: -1}, {name: "stderr", kind: PacketErr, fd: -1}}
 	if s.config.Terminal {
 		master, slave, err := OpenTerminal()
@@ -48,7 +49,7 @@ func (s *shim) open() (theirs [3]int, err error) {
 		if s.config.Stdin {
 			s.stdin = master
 		}
-		return [3]int{slave, slave, slave}, syscall.SetNonblock(master, true)
+		return [3]int{slave, slave, slave}, toHear(master)
 	}
 	for i := range s.streams {
 		var p [2]int
@@ -56,12 +57,12 @@ func (s *shim) open() (theirs [3]int, err error) {
 			return theirs, err
 		}
 		s.streams[i].fd, theirs[i+1] = p[0], p[1]
-		if err := syscall.SetNonblock(p[0], true); err != nil {
+		if err := toHear(p[0]); err != nil {
 			return theirs, err
 		}
 	}
 	if !s.config.Stdin {
-		theirs[0], err = syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		theirs[0], err = open("/dev/null", syscall.O_RDONLY, 0)
 		return theirs, err
 	}
 	var p [2]int
@@ -69,12 +70,12 @@ func (s *shim) open() (theirs [3]int, err error) {
 		return theirs, err
 	}
 	theirs[0], s.stdin = p[0], p[1]
-	return theirs, syscall.SetNonblock(p[1], true)
+	return theirs, toHear(p[1])
 }
 
 // OpenTerminal makes a pair of a terminal's ends.
 func OpenTerminal() (master, slave int, err error) {
-	master, err = syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	master, err = open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return -1, -1, &pathError{"/dev/ptmx", err}
 	}
@@ -83,14 +84,14 @@ func OpenTerminal() (master, slave int, err error) {
 		request uintptr
 		at      *int32
 	}{{syscall.TIOCSPTLCK, &unlock}, {syscall.TIOCGPTN, &number}} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(master), c.request, uintptr(unsafe.Pointer(c.at))); errno != 0 {
-			_ = syscall.Close(master)
+		if _, errno := call(syscall.SYS_IOCTL, uintptr(master), c.request, uintptr(unsafe.Pointer(c.at)), 0, 0); errno != 0 {
+			closeFile(master)
 			return -1, -1, &pathError{"terminal", errno}
 		}
 	}
-	slave, err = syscall.Open("/dev/pts/"+strconv.Itoa(int(number)), syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	slave, err = open("/dev/pts/"+strconv.Itoa(int(number)), syscall.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		_ = syscall.Close(master)
+		closeFile(master)
 	}
 	return master, slave, err
 }
@@ -98,7 +99,7 @@ func OpenTerminal() (master, slave int, err error) {
 // Resize tells a terminal its size.
 func Resize(fd int, width, height uint16) {
 	size := [4]uint16{height, width}
-	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size)))
+	_, _ = call(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size)), 0, 0)
 }
 
 // idle is when a shim gives back what it has used, in milliseconds after the last thing that it did.
@@ -124,8 +125,8 @@ func (s *shim) loop() {
 			polls = append(polls, p)
 		}
 		polls = append(polls, stdin)
-		if wait(polls, patience) == 0 {
-			s.shedAgain()
+		if wait(polls, &s.limit, patience) == 0 {
+			s.files.shedAgain()
 			patience = -1
 			continue
 		}
@@ -154,14 +155,14 @@ func (s *shim) carry(o *stream) bool {
 	if o.fd < 0 {
 		return false
 	}
-	n, err := syscall.Read(o.fd, s.packet[1:])
+	n, errno := read(o.fd, s.packet[1:])
 	switch {
-	case err == syscall.EAGAIN || err == syscall.EINTR:
-		return err == syscall.EINTR
-	case err != nil || n <= 0: // a terminal without users says EIO
+	case errno == syscall.EAGAIN || errno == syscall.EINTR:
+		return errno == syscall.EINTR
+	case n <= 0: // a terminal without users says EIO
 		s.log.end(o)
 		if o.fd != s.stdin {
-			_ = syscall.Close(o.fd)
+			closeFile(o.fd)
 		}
 		o.fd = -1
 		return false

@@ -2,28 +2,33 @@ package shim
 
 import "syscall"
 
-// shed takes the pages of the program's file out of the process, as agent/early does, but without an allocation: they stay in
-// the page cache, and what is used comes back by small pieces.
-func (s *shim) shed() {
-	const prSetTHPDisable = 41
-	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, prSetTHPDisable, 1, 0, 0, 0, 0)
-	fd, err := syscall.Open("/proc/self/smaps", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+// mappings of the program's file, which nobody writes to.
+type mappings struct {
+	all    [64][2]uintptr
+	number int
+}
+
+// shed takes the pages of the program's file out of the process, as agent/early does. They stay in the page cache, and what is used
+// comes back by small pieces; so it is in copies of the process, which have none of these pages at first.
+func (m *mappings) shed(buffer []byte) {
+	_ = control(prSetTHPDisable, 1)
+	fd, err := open("/proc/self/smaps", syscall.O_RDONLY, 0)
 	if err != nil {
 		return
 	}
-	ranges := s.found[:0]
+	m.number = 0
 	var line [256]byte
 	held := 0
 	var from, to uintptr
 	for {
-		n, err := syscall.Read(fd, s.in[:])
-		if err == syscall.EINTR {
+		n, errno := read(fd, buffer)
+		if errno == syscall.EINTR {
 			continue
 		}
-		if err != nil || n <= 0 {
+		if n <= 0 {
 			break
 		}
-		for _, c := range s.in[:n] {
+		for _, c := range buffer[:n] {
 			if c != '\n' {
 				if held < len(line) {
 					line[held] = c
@@ -35,21 +40,21 @@ func (s *shim) shed() {
 			held = 0
 			if a, b, ok := mapping(text); ok {
 				from, to = a, b
-			} else if untouched(text) && from < to && len(ranges) < cap(ranges) {
-				ranges = append(ranges, [2]uintptr{from, to})
+			} else if untouched(text) && from < to && m.number < len(m.all) {
+				m.all[m.number] = [2]uintptr{from, to}
+				m.number++
 			}
 		}
 	}
-	_ = syscall.Close(fd)
-	s.ranges = ranges
-	for _, r := range ranges {
+	closeFile(fd)
+	for _, r := range m.all[:m.number] {
 		giveBack(r[0], r[1])
 	}
 }
 
 // shedAgain takes out what came back.
-func (s *shim) shedAgain() {
-	for _, r := range s.ranges {
+func (m *mappings) shedAgain() {
+	for _, r := range m.all[:m.number] {
 		advise(r[0], r[1], syscall.MADV_DONTNEED)
 	}
 }
@@ -68,7 +73,7 @@ func giveBack(from, to uintptr) {
 
 // advise tells the kernel of memory; that it knows no such advice is no matter.
 func advise(from, to, advice uintptr) {
-	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, advice)
+	_, _ = call(syscall.SYS_MADVISE, from, to-from, advice, 0, 0)
 }
 
 // mapping reads the first line of a mapping, "7f00-7f10 r-xp 00000000 fe:00 1234 /path"; one that is

@@ -1,0 +1,37 @@
+package shim
+
+import "syscall"
+
+// begin starts this program as InitName, with files as its first ones, in the namespaces of flags. It is a copy of this process that
+// executes the program: package syscall's own way would tell the scheduler (see alone).
+func begin(files [6]int, flags uintptr) (int, error) {
+	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, flags|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+	if errno != 0 {
+		return -1, &pathError{"clone", errno}
+	}
+	if pid != 0 {
+		return int(pid), nil
+	}
+	report := files[4]
+	if err := execute(files[:]); err != nil {
+		_, _ = write(report, []byte("128 starting the container: "+err.Error()))
+	}
+	quit(1)
+	return 0, nil
+}
+
+// execute returns only with an error.
+func execute(files []int) error {
+	if _, err := syscall.Setsid(); err != nil {
+		return err
+	}
+	_ = control(prSetTHPDisable, 0) // the container's program inherits it
+	// From the highest number down: the last two are known by numbers of others.
+	for i := len(files) - 1; i >= 0; i-- {
+		if _, errno := call(syscall.SYS_DUP3, uintptr(files[i]), uintptr(i), 0, 0, 0); errno != 0 {
+			return errno
+		}
+	}
+	// It restores the limit of open files, too, which packages raise for themselves.
+	return syscall.Exec("/proc/self/exe", []string{InitName}, nil)
+}

@@ -1,0 +1,134 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// shims has shims made: copies of one process, that ends with the agent.
+type shims struct {
+	self *self
+	dir  string // the runtime's
+
+	mu     sync.Mutex
+	conn   *net.UnixConn // nil: there is no such process
+	closed bool
+}
+
+// copyPatience is how long a copy may take to be made, on a machine that has much else to do.
+const copyPatience = 30 * time.Second
+
+// errGone says that a request was not even taken.
+var errGone = errors.New("the process that shims are copied from has ended")
+
+// start makes a shim for a container's directory. The files are those of shim.Handed, in order.
+func (s *shims) start(dir string, files [4]int) (*process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for again := false; ; again = true {
+		pid, err := s.ask(dir, files[:])
+		if errors.Is(err, errGone) && !again { // somebody has killed it
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("starting a shim: %w", err)
+		}
+		fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK) // a child of this process, which is not waited for yet: the id is its own
+		if err != nil {
+			return nil, fmt.Errorf("starting a shim: pidfd_open: %w", err)
+		}
+		return watchProcess(pid, fd, true)
+	}
+}
+
+// ask asks for a copy. Where there is no answer nobody knows whether there is one: its container is given up.
+func (s *shims) ask(dir string, files []int) (int, error) {
+	if err := s.open(); err != nil {
+		return 0, err
+	}
+	_ = s.conn.SetDeadline(time.Now().Add(copyPatience))
+	if _, _, err := s.conn.WriteMsgUnix([]byte(dir), unix.UnixRights(files...), nil); err != nil {
+		s.letGo()
+		return 0, errors.Join(errGone, err)
+	}
+	answer := make([]byte, 256)
+	n, err := s.conn.Read(answer)
+	if errors.Is(err, unix.ECONNRESET) { // it ended and had not read the request
+		s.letGo()
+		return 0, errGone
+	}
+	if err != nil || n == 0 {
+		s.letGo()
+		return 0, errors.Join(errors.New("no answer from the process that it would be copied from"), err)
+	}
+	pid, err := strconv.Atoi(string(answer[:n]))
+	if err != nil {
+		return 0, errors.New(string(answer[:n]))
+	}
+	return pid, nil
+}
+
+// open starts the process that shims are copied from, if there is none.
+func (s *shims) open() error {
+	if s.closed {
+		return os.ErrClosed
+	}
+	if s.conn != nil {
+		return nil
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "shims"), os.NewFile(uintptr(pair[1]), "requests")
+	defer ours.Close()
+	defer theirs.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return err
+	}
+	pid, err := s.fork(theirs)
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", shim.Name, err), conn.Close())
+	}
+	go func() { _, _ = syscall.Wait4(pid, nil, 0, nil) }()
+	s.conn = conn.(*net.UnixConn)
+	return nil
+}
+
+func (s *shims) fork(requests *os.File) (int, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	return syscall.ForkExec(s.self.path(), []string{shim.Name, strings.Repeat(".", shim.Room)}, &syscall.ProcAttr{
+		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off", "BERTH_RUNTIME=" + s.dir}, // the last for who wonders whose it is
+		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), requests.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true}})
+}
+
+// letGo ends the process that shims are copied from.
+func (s *shims) letGo() {
+	if s.conn != nil {
+		_ = s.conn.Close()
+		s.conn = nil
+	}
+}
+
+func (s *shims) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.letGo()
+	s.closed = true
+}

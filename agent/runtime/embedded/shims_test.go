@@ -1,0 +1,88 @@
+package embedded_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// A shim never has more than 5 MiB, from its first moment on; ps shows what it is for.
+func TestShimMemory(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("small", nil)
+	id := r.run(box, of, shell("main", "echo begun; exec sleep 1000"))
+	r.await("it has printed something", func() bool {
+		text, _ := os.ReadFile(filepath.Join(of.LogDirectory, "main.log"))
+		return len(text) > 0
+	})
+	dir := filepath.Join(r.Options.Dir, "containers", id)
+	ids, err := shim.ReadProcesses(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", ids.Shim))
+	if got := strings.Fields(strings.ReplaceAll(string(line), "\x00", " ")); len(got) != 2 || got[0] != shim.Name || got[1] != dir {
+		t.Errorf("its command line is %q, want %s %s", got, shim.Name, dir)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", ids.Shim))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kib, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 5 << 10
+	if kib > most && !testkit.Race {
+		t.Errorf("it had %d KiB, want %d at most", kib, most)
+	}
+}
+
+// Containers run on when what shims are copied from is killed, and others are started.
+func TestOriginalKilled(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("copied", nil)
+	first := r.run(box, of, shell("first", "exec sleep 1000"))
+	originals := r.originals()
+	if len(originals) != 1 {
+		t.Fatalf("processes that shims of %s are copied from: %v, want one", r.Dir, originals)
+	}
+	if err := syscall.Kill(originals[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	r.await("it has ended", func() bool { return ended(originals[0]) })
+	if text, code := r.output(box, of, shell("second", "echo runs")); text != "runs\n" || code != 0 {
+		t.Errorf("the second printed %q and ended with %d", text, code)
+	}
+	if got := r.exec(first, "/bin/sh", "-c", "echo still"); got != "still\n" {
+		t.Errorf("the first: %q", got)
+	}
+}
+
+// originals are the processes that the runtime's shims are copied from.
+func (r *rig) originals() (out []int) {
+	r.t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, file := range files {
+		if name, _ := os.ReadFile(file); string(name) != "berth-shims\n" {
+			continue
+		}
+		env, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "environ"))
+		if strings.Contains(string(env), "BERTH_RUNTIME="+r.Options.Dir+"\x00") {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			out = append(out, pid)
+		}
+	}
+	return out
+}
