@@ -61,7 +61,7 @@ func (s *shell) debugQueue(w http.ResponseWriter, r *http.Request) {
 }
 
 func waitingWords(p queue.Waiting) queuedPod {
-	out := queuedPod{Pod: p.Key, UID: p.UID, Priority: p.Priority, Pool: p.Pool.String(), Attempts: p.Attempts,
+	out := queuedPod{Pod: p.Key(), UID: p.UID, Priority: p.Priority, Pool: p.Pool.String(), Attempts: p.Attempts,
 		First: p.First, Since: p.Since, Rules: rules(p.Rules), Equals: p.Equals}
 	if !p.BackoffEnd.IsZero() {
 		out.Backoff = &p.BackoffEnd

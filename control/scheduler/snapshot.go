@@ -75,7 +75,7 @@ func (s *shell) takeQueue(ctx context.Context) (queued, error) {
 // byTurn orders pods by when their turn comes, pool by pool.
 func byTurn(a, b queue.Waiting) int {
 	return cmp.Or(cmp.Compare(a.Pool, b.Pool), a.BackoffEnd.Compare(b.BackoffEnd), cmp.Compare(b.Priority, a.Priority),
-		a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key), cmp.Compare(a.UID, b.UID))
+		a.Since.Compare(b.Since), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
 
 // rejections are how many pods wait, by the rules that rejected them.

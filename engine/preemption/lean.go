@@ -282,11 +282,9 @@ func (l *lean) tryOdd(n *needs, pod *model.Pod, id cluster.NodeID, st *stack) re
 	})
 }
 
-// ordered are the victims of the last try, on a node, the most important first, as
-// they are now: not all that is written into a pod changes its seat.
-func (l *lean) ordered(id cluster.NodeID) []*model.Pod { return slices.Clone(l.inOrder(id)) }
-
-// inOrder is ordered, until it is asked again.
+// inOrder are the victims of the last try, on a node, the most important first, as
+// they are now: not all that is written into a pod changes its seat. It holds until it is
+// asked again.
 func (l *lean) inOrder(id cluster.NodeID) []*model.Pod {
 	out := append(l.sorted[:0], l.victims...)
 	l.sorted = out

@@ -38,7 +38,8 @@ func (pl *Planner) choose(c *column, pod *model.Pod, out *decision.Preemption) {
 		id = pl.mostMovable(c.needs, pod)
 	}
 	r := pl.lean.try(c.needs, pod, id)
-	out.Tried, out.Node, out.Victims = decision.Nominated, pl.state.Node(id).Model.Name, pl.lean.ordered(id)
+	out.Tried, out.Node = decision.Nominated, pl.state.Node(id).Model.Name
+	out.Victims = append(out.Victims, pl.lean.inOrder(id)...)
 	out.Violations = int(r.cost.violations)
 	if st := &pl.stacks.of[id]; st.covers != nil {
 		out.Debits = pl.stacks.books.account(st).Debits(out.Victims)

@@ -68,20 +68,34 @@ func (pl *Planner) forget() {
 // Plan says how room can be made for a pod that was found Infeasible on the
 // state as it is now; sum is what that decision left behind. The answer is the caller's.
 func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preemption {
-	out := &decision.Preemption{Nodes: pl.state.NumNodes()}
+	room := &struct { // one victim is what most plans have
+		decision.Preemption
+		victims [1]*model.Pod
+	}{}
+	out := &room.Preemption
+	out.Nodes, out.Victims = pl.state.NumNodes(), room.victims[:0]
+	pl.plan(pod, sum, out)
+	if len(out.Victims) == 0 {
+		out.Victims = nil
+	}
+	return out
+}
+
+// plan fills in out, in which there may be room for victims.
+func (pl *Planner) plan(pod *model.Pod, sum *decision.Summary, out *decision.Preemption) {
 	if sum.Outcome != decision.Infeasible || sum.Verdict != nil || out.Nodes == 0 || !pl.profile.Config().Preemption {
-		return out
+		return
 	}
 	pl.clock++
 	if pod.Spec.NeverPreempts {
 		out.Tried = decision.NeverMay
-		return out
+		return
 	}
 	if sum.Curable == 0 || !pl.anyBelow(pod.Spec.Priority) {
 		pl.counts.Quick++
 		s := survey{left: sum.Curable}
 		out.Tried, out.Clears, out.Counts = decision.NoneHelps, pod.Nominated != "", s.counts(out.Nodes)
-		return out
+		return
 	}
 	own, nominated := pl.state.NodeID(pod.Nominated)
 	code := decision.Unresolvable // of its own node as it is
@@ -101,7 +115,6 @@ func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preempt
 			g.choose(sum.Curable, out)
 		}
 	}
-	return out
 }
 
 // anyBelow says whether a pod of lower priority is on any node.

@@ -9,10 +9,13 @@ import (
 
 // Pod is what the queue knows of a pod.
 type Pod struct {
-	UID      string
-	Key      string // namespace/name
-	Priority int32
+	UID             string
+	Namespace, Name string
+	Priority        int32
 }
+
+// Key is the pod's namespace/name.
+func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
 // Attempt is a pod that was taken to be tried.
 type Attempt struct {
@@ -73,10 +76,7 @@ func byRank(a, b *entry) bool {
 	if c := a.entered.Compare(b.entered); c != 0 {
 		return c < 0
 	}
-	if c := cmp.Compare(a.Key, b.Key); c != 0 {
-		return c < 0
-	}
-	return a.UID < b.UID
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) < 0
 }
 
 // byWindow orders the pods in back-off: by the second in which it ends, then by rank.

@@ -118,7 +118,7 @@ func compare(t *testing.T, r *rand.Rand, steps int) {
 // act does one random thing to both and says what.
 func act(r *rand.Rand, q *Queue, w *twin, toy *toys, now time.Time) string {
 	n := r.Intn(30)
-	p := Pod{UID: fmt.Sprintf("u%02d", n), Key: fmt.Sprintf("ns/p%02d", 99-n), Priority: int32(r.Intn(3))}
+	p := Pod{UID: fmt.Sprintf("u%02d", n), Namespace: "ns", Name: fmt.Sprintf("p%02d", 99-n), Priority: int32(r.Intn(3))}
 	if q.cfg.Kind != nil {
 		p.Priority = 0 // pods of a kind are of one priority
 	}

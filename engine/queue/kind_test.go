@@ -20,7 +20,7 @@ func toyQueue(pods int) (*Queue, *toys, decision.Delta) {
 	for i := range pods {
 		uid := fmt.Sprintf("u%02d", i)
 		now := after(time.Duration(i) * time.Second)
-		q.Enter(now, Pod{UID: uid, Key: "ns/" + uid})
+		q.Enter(now, Pod{UID: uid, Namespace: "ns", Name: uid})
 		q.Next(now)
 		q.Reject(now, uid, fit)
 	}
@@ -83,7 +83,7 @@ func TestManyChangesInFlightAreRememberedByKind(t *testing.T) {
 		want Pool
 	}{{decision.NodeTaints, Unschedulable}, {decision.NodeAllocatable, Backoff}} {
 		q, _, _ := toyQueue(1)
-		q.Enter(after(time.Minute), Pod{UID: "u09", Key: "ns/u09"})
+		q.Enter(after(time.Minute), Pod{UID: "u09", Namespace: "ns", Name: "u09"})
 		next(q, after(time.Minute))
 		for range 2 * manyChanges {
 			q.Changed(after(time.Minute), decision.Delta{Kinds: c.kind, New: &toyChange{node: 2, anywhere: -1}})
@@ -98,7 +98,7 @@ func TestManyChangesInFlightAreRememberedByKind(t *testing.T) {
 func TestActivateSkipsBackoffAndIsListed(t *testing.T) {
 	q := testQueue()
 	for _, uid := range []string{"a", "b", "c"} {
-		q.Enter(t0, Pod{UID: uid, Key: "ns/" + uid})
+		q.Enter(t0, Pod{UID: uid, Namespace: "ns", Name: uid})
 		next(q, t0)
 	}
 	q.Reject(t0, "a", fit)

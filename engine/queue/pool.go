@@ -19,7 +19,7 @@ type pool struct {
 }
 
 // manySpare is how many dropped groups are kept for reuse.
-const manySpare = 16
+const manySpare = 128
 
 // bucket is the groups that care for the same kinds of changes.
 type bucket struct {

@@ -113,7 +113,7 @@ func (q *Queue) fresh(now time.Time, p Pod) *entry {
 	return e
 }
 
-// Update takes in a change of the pod itself, whose Key stays. With moves the change may undo
+// Update takes in a change of the pod itself. With moves the change may undo
 // its rejection: the pod leaves the unschedulable pool or its gate.
 func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 	e, ok := q.pods[p.UID]
@@ -121,7 +121,6 @@ func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 		return
 	}
 	q.now = now
-	p.Key = e.Key
 	e.same = false
 	if moves && e.pool != Unschedulable && e.pool != Gated {
 		q.pass(e) // it does not speak for the others any more

@@ -28,10 +28,10 @@ func next(q *Queue, now time.Time) string {
 
 func TestOrderIsPriorityThenEntryThenName(t *testing.T) {
 	q := testQueue()
-	q.Enter(after(1), Pod{UID: "late", Key: "ns/a"})
-	q.Enter(t0, Pod{UID: "z", Key: "ns/z"})
-	q.Enter(t0, Pod{UID: "b", Key: "ns/b"})
-	q.Enter(after(2), Pod{UID: "high", Key: "ns/c", Priority: 5})
+	q.Enter(after(1), Pod{UID: "late", Namespace: "ns", Name: "a"})
+	q.Enter(t0, Pod{UID: "z", Namespace: "ns", Name: "z"})
+	q.Enter(t0, Pod{UID: "b", Namespace: "ns", Name: "b"})
+	q.Enter(after(2), Pod{UID: "high", Namespace: "ns", Name: "c", Priority: 5})
 	for _, want := range []string{"high", "b", "z", "late", ""} {
 		if got := next(q, after(3)); got != want {
 			t.Fatalf("next is %q, want %q", got, want)

@@ -217,7 +217,7 @@ func (t *twin) outranks(a, b *record) bool {
 	if c := a.entered.Compare(b.entered); c != 0 {
 		return c < 0
 	}
-	return a.Key < b.Key
+	return a.Name < b.Name
 }
 
 func (t *twin) fail(now time.Time, uid string) {

@@ -35,9 +35,19 @@ func (m *Machine) decide(now time.Time) bool {
 		m.place(now, a, pod, s.Choice)
 		return true
 	}
-	m.summary = &decision.Summary{} // this one is given away
+	m.summary = freshSummary() // this one is given away
 	m.conclude(now, a, pod, s)
 	return true
+}
+
+// freshSummary has room for the few rows that most refusals have.
+func freshSummary() *decision.Summary {
+	s := &struct {
+		decision.Summary
+		rows [2]decision.Count
+	}{}
+	s.Counts = s.rows[:0]
+	return &s.Summary
 }
 
 // conclude ends an attempt that found no node.
@@ -89,8 +99,5 @@ func (m *Machine) errored(why string) *decision.Summary {
 }
 
 func queued(p *model.Pod) queue.Pod {
-	return queue.Pod{UID: p.UID, Key: p.Key(), Priority: p.Spec.Priority}
+	return queue.Pod{UID: p.UID, Namespace: p.Namespace, Name: p.Name, Priority: p.Spec.Priority}
 }
-
-// requeued is a pod that the queue has, which knows its key.
-func requeued(p *model.Pod) queue.Pod { return queue.Pod{UID: p.UID, Priority: p.Spec.Priority} }

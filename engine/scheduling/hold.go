@@ -36,7 +36,7 @@ func (m *Machine) endHolds(now time.Time) {
 func (m *Machine) reconsider(now time.Time, h *model.Hold) {
 	for _, p := range m.state.WaitingOf(h.Namespace, h.Owner.UID) {
 		if at := m.queue.Where(p.UID); at != queue.Nowhere {
-			m.queue.Update(now, requeued(p), at != queue.Gated)
+			m.queue.Update(now, queued(p), at != queue.Gated)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{}, profiles: map[string]*Profile{},
 		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{},
 		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]leaving{}, spurned: map[string]time.Time{},
-		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: &decision.Summary{}}
+		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: freshSummary()}
 	for _, p := range cfg.Profiles {
 		m.placers[p.Name], m.profiles[p.Name] = p.New(m.state), &p
 	}

@@ -25,7 +25,7 @@ func (m *Machine) upsertNode(now time.Time, n *model.Node) {
 	m.state.UpsertNode(n)
 	m.changed(now, delta(nodeChange(old, n), old, n))
 	if lost(old, n) {
-		m.eachNominated(id, func(p *model.Pod) { m.queue.Update(now, requeued(p), true) })
+		m.eachNominated(id, func(p *model.Pod) { m.queue.Update(now, queued(p), true) })
 	}
 }
 

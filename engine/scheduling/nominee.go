@@ -266,7 +266,7 @@ func (m *Machine) eachNominated(id cluster.NodeID, f func(*model.Pod)) {
 // activate has a waiting pod tried at once.
 func (m *Machine) activate(now time.Time, uid string) {
 	if pod := m.state.Pod(uid); pod != nil && m.queue.Where(uid) == queue.InFlight {
-		m.queue.Update(now, requeued(pod), true)
+		m.queue.Update(now, queued(pod), true)
 	}
 	m.queue.Activate(now, uid)
 }

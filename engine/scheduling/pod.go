@@ -60,7 +60,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 			return
 		}
 	}
-	m.queue.Update(now, requeued(p), moves)
+	m.queue.Update(now, queued(p), moves)
 }
 
 // upsertAttempted takes in a change of a pod that has an attempt, whose outcome decides;
@@ -74,7 +74,7 @@ func (m *Machine) upsertAttempted(now time.Time, a *attempt, p *model.Pod) {
 		return
 	}
 	if a.stage == asking {
-		m.queue.Update(now, requeued(p), true)
+		m.queue.Update(now, queued(p), true)
 	}
 }
 

@@ -81,7 +81,7 @@ func (m *Machine) freed(now time.Time, old *model.Pod) {
 // renominated tells that the state knows of another nomination of a waiting pod,
 // or of none. It is not as others any more, or again.
 func (m *Machine) renominated(now time.Time, pod *model.Pod) {
-	m.queue.Update(now, requeued(pod), false)
+	m.queue.Update(now, queued(pod), false)
 }
 
 // Waiting calls yield with all pods in the queue, in its order, until it says no.
