@@ -27,15 +27,16 @@ type Engine struct {
 	seed    uint64
 	rules   ruleTable
 
-	epoch  uint64 // of the index, that all below belongs to
-	specs  map[*model.PodSpec]*specShapes
-	bases  map[baseKey]*shape
-	shapes int
-	clock  uint64 // decisions
-	views  []*view
-	room   int // bytes that views may take; 0: see limit
-	taken  int
-	keep   int // shapes that are kept
+	epoch      uint64 // of the index, that all below belongs to
+	specs      map[*model.PodSpec]*specShapes
+	bases      map[baseKey]*shape
+	partitions map[siteKey]*partition
+	shapes     int
+	clock      uint64 // decisions
+	views      []*view
+	room       int // bytes that views may take; 0: see limit
+	taken      int
+	keep       int // shapes that are kept
 	// The size of the index at which it is reset.
 	tidyBytes, tidyThings int
 	tune                  tuning
@@ -96,6 +97,7 @@ func (e *Engine) Views() (n, bytes int) { return len(e.views), e.taken }
 func (e *Engine) forget() {
 	e.epoch = e.index.Epoch
 	e.specs, e.bases = map[*model.PodSpec]*specShapes{}, map[baseKey]*shape{}
+	e.partitions = map[siteKey]*partition{}
 	e.shapes, e.views, e.taken = 0, nil, 0
 }
 

@@ -116,32 +116,12 @@ func (e *Engine) noteApart(pod *model.Pod) {
 	}
 }
 
-// markCrowded marks the nodes for which judge alone does not do, for a scan.
-func (e *Engine) markCrowded() {
-	sc := &e.scratch
-	sc.crowded = append(sc.crowded[:0], sc.apart...)
-	sc.crowded = e.state.AppendNominatedNodes(sc.crowded)
-	if len(sc.crowded) > 0 && len(sc.marked) < len(e.index.Rows) {
-		sc.marked = make([]bool, len(e.index.Rows))
-	}
-	for _, id := range sc.crowded {
-		sc.marked[id] = true
-	}
-}
-
 // judgeIn is judge in a scan: beside nominated pods where the node is marked.
 func (e *Engine) judgeIn(sh *shape, id cluster.NodeID, marked bool) fail {
 	if marked {
 		return e.judgeFor(sh, id)
 	}
 	return sh.judge(e.index, id)
-}
-
-// unmark undoes markCrowded.
-func (e *Engine) unmark() {
-	for _, id := range e.scratch.crowded {
-		e.scratch.marked[id] = false
-	}
 }
 
 // seatApart seats the nodes that are to be judged for the pod alone as they are for it.

@@ -51,6 +51,8 @@ type shape struct {
 	against []pull // other pods' required anti-affinity
 	draws   []pull
 
+	sited      bool // has a site key
+	site       siteKey
 	base       *shape // whose view it may share
 	spots      []*cluster.Counter
 	labels     []*cluster.Column // it shares only while all nodes have these

@@ -105,19 +105,22 @@ func (c *compiling) noteSpots() {
 // baseOf finds or makes the base of a shape; nil where it can have none.
 func (c *compiling) baseOf() *shape {
 	s := &c.score
-	if c.plain || !s.simple || len(s.raw) > 0 || len(c.columns) > len(siteKey{}.columns) {
+	if c.plain || len(c.columns) > len(c.site.columns) {
 		return nil
 	}
-	key := baseKey{priority: c.spec.Priority,
-		numbers: [6]int64{s.want.MilliCPU, s.want.Memory, s.fit, s.balance, s.ownCPU, s.ownMem}}
-	key.site.static = c.static
+	c.sited, c.site.static = true, c.static
 	for i := range c.columns {
-		key.site.columns[i] = c.columns[i].column
+		c.site.columns[i] = c.columns[i].column
 	}
+	if !s.simple || len(s.raw) > 0 {
+		return nil
+	}
+	key := baseKey{site: c.site, priority: c.spec.Priority,
+		numbers: [6]int64{s.want.MilliCPU, s.want.Memory, s.fit, s.balance, s.ownCPU, s.ownMem}}
 	b := c.e.bases[key]
 	if b == nil {
 		b = &shape{spec: c.spec, slots: slotFirst + len(c.columns), at: -1, static: c.static, score: c.score,
-			columns: slices.Clone(c.columns), reads: []uint8{slotStatic}}
+			columns: slices.Clone(c.columns), reads: []uint8{slotStatic}, sited: true, site: c.site}
 		for i := range b.columns {
 			b.reads = append(b.reads, uint8(b.columns[i].slot))
 		}

@@ -90,8 +90,8 @@ type scratch struct {
 	avoided []cluster.NodeID // it is held off these
 	apart   []cluster.NodeID // are judged for it alone, the avoided ones among them
 	first   []cluster.NodeID // are tried before all others
-	crowded []cluster.NodeID // marked, in a scan
-	marked  []bool           // by NodeID
+	noted   []cluster.NodeID // are marked, in a scan
+	marks   []uint8          // by NodeID
 	opened  [][]uint64       // by soft constraint and domain: the clock when it was seen
 	point   uint64           // of the pod, on the circle
 	worth   []int64          // of the shape's images
