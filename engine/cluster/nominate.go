@@ -6,15 +6,21 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
+// nominees are the pods that are nominated to a node, by key.
+type nominees struct {
+	owner *token // of the State that may write to the list in place
+	pods  []*model.Pod
+}
+
 // Nominated are the pods that take no room yet and are nominated to a node, and
 // the phantoms of what is reserved there, sorted by namespace and name; not pods that are
-// held. The slice must not be changed.
+// held. The slice must not be changed, and holds until the next change of the State.
 func (s *State) Nominated(id NodeID) []*model.Pod {
 	if s.nominated.len() == 0 {
 		return nil
 	}
-	list, _ := s.nominated.get(s.nodes[id].Model.Name)
-	return list
+	n, _ := s.nominated.get(s.nodes[id].Model.Name)
+	return n.pods
 }
 
 // AnyNominated says whether a pod is nominated to any node, known or not.
@@ -39,7 +45,7 @@ func (s *State) AnyAhead(pod *model.Pod) bool {
 			if _, known := s.ids.get(node); !known {
 				continue
 			}
-			for _, p := range list {
+			for _, p := range list.pods {
 				if Ahead(p, pod) {
 					return true
 				}
@@ -77,8 +83,9 @@ func (s *State) nominate(p *model.Pod) {
 	if !holdsRoom(p) {
 		return
 	}
-	list, _ := s.nominated.get(p.Nominated)
-	s.nominated.put(p.Nominated, insertPod(slices.Clone(list), p, byKey))
+	n := s.ownNominees(p.Nominated)
+	n.pods = insertPod(n.pods, p, byKey)
+	s.nominated.put(p.Nominated, n)
 	s.noteNode(p.Nominated)
 }
 
@@ -86,13 +93,37 @@ func (s *State) denominate(p *model.Pod) {
 	if !holdsRoom(p) {
 		return
 	}
-	list, _ := s.nominated.get(p.Nominated)
-	if len(list) == 1 && list[0].UID == p.UID {
+	n := s.ownNominees(p.Nominated)
+	if n.pods = deletePod(n.pods, p, byKey); len(n.pods) == 0 {
 		s.nominated.del(p.Nominated)
 	} else {
-		putOrDel(&s.nominated, p.Nominated, deletePod(slices.Clone(list), p, byKey))
+		s.nominated.put(p.Nominated, n)
 	}
 	s.noteNode(p.Nominated)
+}
+
+// renominate puts a version of a pod in the place of another, if both are nominated to
+// the same node.
+func (s *State) renominate(old, p *model.Pod) bool {
+	if !holdsRoom(old) || !holdsRoom(p) || old.Nominated != p.Nominated || byKey(old, p) != 0 {
+		return false
+	}
+	n := s.ownNominees(p.Nominated)
+	if i, ok := slices.BinarySearchFunc(n.pods, p, byKey); ok {
+		n.pods[i] = p
+	}
+	s.nominated.put(p.Nominated, n)
+	s.noteNode(p.Nominated)
+	return true
+}
+
+// ownNominees are the pods nominated to a node, in a list that may be written to.
+func (s *State) ownNominees(node string) nominees {
+	n, _ := s.nominated.get(node)
+	if n.owner != s.owner {
+		n = nominees{s.owner, slices.Clone(n.pods)}
+	}
+	return n
 }
 
 // noteNode logs that something about a node has changed that nothing counts.

@@ -116,6 +116,10 @@ func (s *State) replace(uid string, old, e podEntry) {
 		s.swap(old.counted, e.counted)
 		return
 	}
+	if old.counted == nil && e.counted == nil && s.renominate(old.seen, e.seen) {
+		s.pods.put(uid, e)
+		return
+	}
 	if old.counted != nil {
 		s.leave(old.counted)
 	} else {

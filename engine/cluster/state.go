@@ -23,7 +23,7 @@ type State struct {
 
 	pods      table[podEntry]      // by uid
 	aside     table[[]*model.Pod]  // by name of a node that is not known
-	nominated table[[]*model.Pod]  // by node name; not empty
+	nominated table[nominees]      // by node name; not empty
 	claims    table[[]*model.Pod]  // by "namespace/claim": counted pods using it
 	images    table[imageSpread]   // by normalised name
 	spaces    table[model.Labels]  // by namespace

@@ -14,7 +14,9 @@ type stack struct {
 	// covers are the budgets over each seat's pod, as indices of the books; nil when
 	// no pod here is under a budget.
 	covers [][]int32
-	ahead  []*model.Pod
+	ahead  []*model.Pod // of the State: it holds until that changes
+	// phantoms is how many of them are.
+	phantoms int
 }
 
 // seat is a pod in a stack.
@@ -93,18 +95,23 @@ func (t *stacks) look(id cluster.NodeID) {
 	}
 	st := &t.of[id]
 	t.books.leave(id, st)
-	t.countPhantoms(st, -1)
+	t.phantoms -= st.phantoms
 	for i := range st.seats {
 		t.priorities[st.seats[i].priority]--
 	}
 	t.brief[id] = brief{}
-	st.seats, st.covers, st.ahead = st.seats[:0], nil, nil
+	st.seats, st.covers, st.ahead, st.phantoms = st.seats[:0], nil, nil, 0
 	n := t.state.Node(id)
 	if n == nil {
 		return
 	}
 	st.ahead = t.state.Nominated(id)
-	t.countPhantoms(st, 1)
+	for _, p := range st.ahead {
+		if p.Phantom {
+			st.phantoms++
+		}
+	}
+	t.phantoms += st.phantoms
 	if st.seats == nil {
 		st.seats = t.room(len(n.Pods))
 	} else {
@@ -153,12 +160,4 @@ func (st *stack) lower(priority int32) int {
 		i--
 	}
 	return i
-}
-
-func (t *stacks) countPhantoms(st *stack, sign int) {
-	for _, p := range st.ahead {
-		if p.Phantom {
-			t.phantoms += sign
-		}
-	}
 }
