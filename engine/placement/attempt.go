@@ -16,6 +16,9 @@ type attempt struct {
 	pod     *model.Pod
 	sites   []site // all nodes, by name
 
+	deduced bool // group is known
+	group   *model.Selector
+
 	filters []filter // those that have something to say, in the profile's order
 	// failed is set by a rule that cannot judge a node: there is no decision then.
 	failed string

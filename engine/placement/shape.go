@@ -264,11 +264,14 @@ func (e *Engine) current(sh *shape, pod *model.Pod) *shape {
 // deduce is the identity of the selector for default spreading; empty when the
 // pod has constraints of its own.
 func (e *Engine) deduce(pod *model.Pod) string {
-	if len(pod.Spec.Spread) > 0 || len(e.profile.spread) == 0 {
+	return e.deduceBy(&attempt{state: e.state, profile: e.profile, pod: pod})
+}
+
+func (e *Engine) deduceBy(a *attempt) string {
+	if len(a.pod.Spec.Spread) > 0 || len(e.profile.spread) == 0 {
 		return ""
 	}
-	a := &attempt{state: e.state, profile: e.profile, pod: pod}
-	return string(cluster.AppendSelector(nil, a.groupSelector()))
+	return string(cluster.AppendSelector(nil, a.deduce()))
 }
 
 // dropOld drops the shapes that were not asked for lately.

@@ -25,7 +25,7 @@ type compiling struct {
 func (e *Engine) compile(pod *model.Pod, class *cluster.Class) *shape {
 	a := &attempt{state: e.state, profile: e.profile, pod: pod}
 	c := &compiling{shape: &shape{class: class, spec: pod.Spec, slots: slotFirst, at: -1}, e: e, a: a, coarse: map[string]int{}}
-	c.groups, c.deduced = e.index.GroupsVersion(pod.Namespace), e.deduce(pod)
+	c.groups, c.deduced = e.index.GroupsVersion(pod.Namespace), e.deduceBy(a)
 	c.terms = len(e.index.TermsOn(class))
 	if c.narrow(); c.narrowed {
 		return c.shape

@@ -41,6 +41,7 @@ type nodeScore struct {
 	ownCPU, ownMem int64               // as the fit score counts them
 	raw            []func(*site) int64 // the rules themselves where columns do not do
 	weights        []int64
+	usual          bool // fit over cpu and memory, and nothing but the balance of the two besides
 }
 
 // compileScore compiles what depends on the use of a node: fit and its scores.
@@ -79,6 +80,7 @@ func (c *compiling) compileScore() {
 	} else if b := c.a.scoreBalance(); balance > 0 && b.raw != nil {
 		s.raw, s.weights = append(s.raw, b.raw), append(s.weights, balance)
 	}
+	s.usual = s.fit > 0 && len(s.raw) == 0
 }
 
 // roomy says that a node is surely not out for what is used of it. When it says
@@ -132,6 +134,11 @@ func lacks(bit fail, want, used, have int64) fail {
 // points is a node's own part of the total: fit and balance, by their weights.
 func (sh *shape) points(x *cluster.Index, id cluster.NodeID) int32 {
 	r, s := &x.Rows[id], &sh.score
+	if s.usual {
+		if sum := s.both(r); sum >= 0 {
+			return int32(sum)
+		}
+	}
 	var sum int64
 	if s.fit > 0 {
 		sum = s.fit * leastOfTwo(r, s.ownCPU, s.ownMem)
@@ -146,6 +153,28 @@ func (sh *shape) points(x *cluster.Index, id cluster.NodeID) int32 {
 		}
 	}
 	return int32(sum)
+}
+
+// both is points where fit and balance are all there is and amounts are as usual; -1
+// says that they are not. It computes what leastOfTwo and balanceOfTwo do.
+func (s *nodeScore) both(r *cluster.Row) int64 {
+	leftCPU, leftMem := r.AllocCPU-r.ScoringCPU-s.ownCPU, r.AllocMem-r.ScoringMem-s.ownMem
+	if uint64(leftCPU|leftMem|r.AllocCPU|r.AllocMem) >= exact || r.AllocCPU == 0 || r.AllocMem == 0 {
+		return -1 // something is negative, or large, or missing
+	}
+	cpu, mem := float64(r.AllocCPU), float64(r.AllocMem)
+	least := int64(float64(leftCPU*100)/cpu) + int64(float64(leftMem*100)/mem)
+	if s.balance == 0 {
+		return s.fit * (least / 2)
+	}
+	a, b := 1.0, 1.0
+	if used := r.UsedCPU + s.want.MilliCPU; used < r.AllocCPU {
+		a = float64(used) / cpu
+	}
+	if used := r.UsedMem + s.want.Memory; used < r.AllocMem {
+		b = float64(used) / mem
+	}
+	return s.fit*(least/2) + s.balance*(50+(50+evenness(a, b)-int64(r.Even))/2)
 }
 
 // leastOfTwo is LeastAllocated over cpu and memory of equal weight.

@@ -23,7 +23,7 @@ func (a *attempt) constraints(hard bool) []constraint {
 	var deduced *model.Selector
 	if defaults {
 		given = a.profile.spread
-		if deduced = a.groupSelector(); deduced == nil {
+		if deduced = a.deduce(); deduced == nil {
 			return nil
 		}
 	}

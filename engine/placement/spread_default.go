@@ -7,16 +7,26 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
+// deduce is groupSelector, found once.
+func (a *attempt) deduce() *model.Selector {
+	if !a.deduced {
+		a.deduced, a.group = true, a.groupSelector()
+	}
+	return a.group
+}
+
 // groupSelector is the selector that default spreading uses: what all Services
 // that select the pod, and its controller, demand together. It is nil when nothing is
 // demanded, as the pod then belongs to no group.
 func (a *attempt) groupSelector() *model.Selector {
 	var all []model.Requirement
-	for _, g := range a.state.Groups(a.pod.Namespace) {
+	groups := a.state.Groups(a.pod.Namespace)
+	for i := range groups {
+		g := &groups[i]
 		if g.Selector == nil {
 			continue
 		}
-		if serves(&g, a.pod) || controls(&g, a.pod) {
+		if serves(g, a.pod) || controls(g, a.pod) {
 			for _, r := range g.Selector.Requirements {
 				if !slices.ContainsFunc(all, func(o model.Requirement) bool { return sameRequirement(&o, &r) }) {
 					all = append(all, r)
