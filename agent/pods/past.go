@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -166,7 +167,7 @@ func (r *Runner) Recall(object *corev1.Pod) (out []podlife.Status) {
 			continue
 		}
 		status, err := r.opts.Service.ContainerStatus(ctx, c.GetId())
-		if err != nil {
+		if err != nil || brokenOff(status) {
 			continue
 		}
 		seen[name] = true
@@ -214,7 +215,13 @@ func (p *pod) pickUp(ctx context.Context, c *run) (done bool, err error) {
 	if c.resumed && old == nil {
 		old = f.newest(c.name)
 	}
-	if old == nil || old.GetState() == cri.ContainerState_CONTAINER_CREATED {
+	var status *cri.ContainerStatus
+	if old != nil && old.GetState() != cri.ContainerState_CONTAINER_CREATED {
+		if status, err = r.opts.Service.ContainerStatus(ctx, old.GetId()); err != nil {
+			return false, err
+		}
+	}
+	if old == nil || old.GetState() == cri.ContainerState_CONTAINER_CREATED || brokenOff(status) {
 		if old != nil {
 			if err = r.opts.Service.RemoveContainer(r.ctx, old.GetId()); missing(err) {
 				err = nil // by an earlier try
@@ -228,10 +235,6 @@ func (p *pod) pickUp(ctx context.Context, c *run) (done bool, err error) {
 			return true, nil
 		}
 		return p.known(c), nil
-	}
-	status, err := r.opts.Service.ContainerStatus(ctx, old.GetId())
-	if err != nil {
-		return false, err
 	}
 	p.mu.Lock()
 	c.id, c.info, c.launched, c.began, c.attempt = old.GetId(), r.info(c.name, status), true, at(status.GetStartedAt()), status.GetMetadata().GetAttempt()
@@ -249,6 +252,13 @@ func (p *pod) pickUp(ctx context.Context, c *run) (done bool, err error) {
 		r.opts.Log.Error(err, "Volumes of a pod that runs cannot be taken up", "pod", key(p.seen()))
 	}
 	return true, nil
+}
+
+// brokenOff says that a container was given up before it ran, because who had asked for it was gone: an agent that was
+// killed. The words are containerd's; a pod that is not to be started again would be lost to them.
+func brokenOff(status *cri.ContainerStatus) bool {
+	return status.GetState() == cri.ContainerState_CONTAINER_EXITED && status.GetStartedAt() == 0 && status.GetReason() == "StartError" &&
+		strings.HasPrefix(status.GetMessage(), "failed to create containerd task") && strings.Contains(status.GetMessage(), "context canceled")
 }
 
 // known notes that nothing runs of a run that was in doubt. done says that nothing is to be started, since it
