@@ -101,15 +101,18 @@ func TestNodesAreLost(t *testing.T) {
 // nodeIs waits until a node's Ready condition and taints are so.
 func (c *cluster) nodeIs(name string, ready corev1.ConditionStatus, taints ...string) {
 	c.t.Helper()
+	client := c.client()
 	eventually(c.t, happenWithin, func() error {
-		var n corev1.Node
-		c.json(&n, "get", "node", name)
+		n, err := client.CoreV1().Nodes().Get(c.t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
 		var got []string
 		for _, taint := range n.Spec.Taints {
 			got = append(got, strings.TrimPrefix(taint.Key, "node.kubernetes.io/")+":"+string(taint.Effect))
 		}
 		slices.Sort(got)
-		if is := readyOf(&n); is == nil || is.Status != ready || !slices.Equal(got, taints) {
+		if is := readyOf(n); is == nil || is.Status != ready || !slices.Equal(got, taints) {
 			return fmt.Errorf("node %s: %+v, taints %v; want %s, %v", name, is, got, ready, taints)
 		}
 		return nil
@@ -149,9 +152,14 @@ func (c *cluster) lostInTime(t *testing.T, config string) {
 // leaving waits until pods are being deleted because of a taint, and checks that no others are.
 func (c *cluster) leaving(names ...string) {
 	c.t.Helper()
+	client := c.client()
 	eventually(c.t, happenWithin, func() error {
+		list, err := client.CoreV1().Pods("").List(c.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
 		var got []string
-		for _, p := range c.pods() {
+		for _, p := range list.Items {
 			if p.DeletionTimestamp != nil {
 				got = append(got, p.Name)
 			}
@@ -172,8 +180,13 @@ func (c *cluster) leaving(names ...string) {
 // ready waits until just these pods are there, ready or not, and none of them is leaving.
 func (c *cluster) ready(want map[string]bool) {
 	c.t.Helper()
+	client := c.client()
 	eventually(c.t, happenWithin, func() error {
-		for _, p := range c.pods() {
+		list, err := client.CoreV1().Pods("").List(c.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, p := range list.Items {
 			if p.DeletionTimestamp != nil {
 				continue
 			}
