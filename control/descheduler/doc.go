@@ -19,7 +19,7 @@
 //
 // Nothing is kept here that cannot be lost: after a crash the next round plans anew from what the API says, and Holds that
 // a former run left are deleted, or end by themselves. What moves came to nothing is known in (b) from the Avoid Holds that
-// say so, if Holds are served; else it is forgotten.
+// say so, with how often, if Holds are served: they stay for a day after their end. Else it is forgotten.
 //
 // Each eviction has an event Descheduled on its pod, the annotations requested-by and reason on its request, and so its
 // displacement record, which the eviction API writes.

@@ -201,6 +201,8 @@ func TestSweepDeletesWhatIsOver(t *testing.T) {
 	b := newBench(t)
 	for name, spec := range map[string]v1alpha1.HoldSpec{
 		"over":     {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at)},
+		"vain":     {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-23 * time.Hour))},
+		"vainly":   {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-24 * time.Hour))},
 		"running":  {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at.Add(time.Minute))},
 		"anothers": {Type: v1alpha1.Avoid, Cause: "Taint", Owner: v1alpha1.Owner{UID: "rs"}, Node: "n1", Until: metav1.NewTime(b.at.Add(time.Minute))},
 	} {
@@ -209,7 +211,7 @@ func TestSweepDeletesWhatIsOver(t *testing.T) {
 	b.see(func(n *corev1.Node) { n.Spec.Taints = nil })
 	b.sweep(t.Context())
 	b.step()
-	if len(b.shelf.holds) != 2 || b.shelf.holds["ns/over"] != nil {
+	if len(b.shelf.holds) != 3 || b.shelf.holds["ns/over"] != nil || b.shelf.holds["ns/vainly"] != nil {
 		t.Errorf("holds %v", b.shelf.holds)
 	}
 }

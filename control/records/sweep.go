@@ -7,7 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/rebalance/plan"
 )
 
 // sweeps looks through all Holds now and then, while they are served.
@@ -43,7 +45,7 @@ func (k *keeper) sweep(ctx context.Context) {
 	for i := range list {
 		h := &list[i]
 		switch {
-		case !h.Spec.Until.After(k.now()):
+		case !h.Spec.Until.Add(remembered(h)).After(k.now()):
 			if err := k.holds.Delete(ctx, h); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 				k.o.Log.Error(err, "Deleting a hold that is over failed; trying again", "hold", h.Namespace+"/"+h.Name)
 			}
@@ -51,6 +53,15 @@ func (k *keeper) sweep(ctx context.Context) {
 			k.toAvoid(place{h.Namespace, string(h.Spec.Owner.UID), h.Spec.Node})
 		}
 	}
+}
+
+// remembered is how long a Hold stays after its end: one that says how often the descheduler moved a pod in vain, as long as that
+// counts (rebalance/plan, Memory.Most). It keeps nobody away then.
+func remembered(h *v1alpha1.Hold) time.Duration {
+	if h.Spec.Type == v1alpha1.Avoid && h.Spec.Cause == plan.Cause {
+		return plan.NewMemory().Most
+	}
+	return 0
 }
 
 // seeNode takes in that a node came, changed or went.

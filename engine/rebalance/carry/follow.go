@@ -168,15 +168,19 @@ func (t *turn) fails(x *Move, o Outcome, why string) {
 }
 
 // inVain ends a move that was in vain, and has it remembered: where no place can be held by an Avoid Hold, too,
-// which outlives this process.
+// which outlives this process and says how many times it was.
 func (t *turn) inVain(x *Move, o Outcome, why string) {
+	own := x.Pod.Owner
+	name := cluster.HoldName(own.UID, x.From, model.Avoid)
+	if h, there := t.v.State.Hold(x.Pod.Namespace, name); there && h.Cause == plan.Cause {
+		t.m.o.Memory.Recall(plan.KeyOf(x.Move), int(h.Count), h.Until)
+	}
 	until, count := t.m.o.Memory.InVain(t.now, plan.KeyOf(x.Move), why)
 	x.end(t.now, o, why)
 	if o != Returned || x.Mode != plan.Unheld || !t.m.o.Holds {
 		return
 	}
-	own := x.Pod.Owner
-	h := &model.Hold{Namespace: x.Pod.Namespace, Name: cluster.HoldName(own.UID, x.From, model.Avoid), Type: model.Avoid, Owner: own, Node: x.From,
+	h := &model.Hold{Namespace: x.Pod.Namespace, Name: name, Type: model.Avoid, Owner: own, Node: x.From,
 		Cause: plan.Cause, Count: int32(count), Created: t.now, Until: until, Victim: x.Pod.UID, VictimName: x.Pod.Name}
 	t.act(func(id uint64) Action { return Avoid{id, x, h} }, func(time.Time, Answer) {})
 }

@@ -11,11 +11,12 @@ import (
 const releaseAgain = 5 * time.Second
 
 // sweep deletes the Holds of ours that nobody needs any more: their time or their move is over, or they were left by a
-// former process. A reservation whose pod has left stays until its replacement has used it up, or its time is over.
+// former process. An Avoid Hold stays when its time is over, and keeps nobody away then, until what it says of how often a move
+// was in vain does not count any more (plan.Memory). A reservation whose pod has left stays until its replacement has used it up, or its time is over.
 func (t *turn) sweep() {
 	m := t.m
 	for _, h := range t.v.State.Holds() {
-		if h.Cause != plan.Cause || h.Type != model.Reserve && h.Until.After(t.now) {
+		if h.Cause != plan.Cause || h.Type != model.Reserve && !t.due(h.Until.Add(m.o.Memory.Most)) {
 			continue
 		}
 		why, key := t.over(h), h.Key()+" "+h.Victim // the next of its workload to that node has one of the same name

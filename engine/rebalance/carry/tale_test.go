@@ -194,27 +194,6 @@ func TestHoldsOfOneNameBothEnd(t *testing.T) {
 	}
 }
 
-func TestAPodThatComesBackIsRemembered(t *testing.T) {
-	for _, mode := range []plan.Mode{plan.Held, plan.Unheld} {
-		s := begun(t, mode)
-		s.is(s.pod("web-2", "a", 1000))
-		want := "avoid a 1 10m0s"
-		if mode == plan.Held {
-			want = "release b: its move is over"
-		}
-		s.step(1, want)
-		s.done()
-		s.ends(`web-1 over returned "x/web-2, which came for x/web-1, was put back on a"`)
-		again := moveIn(mode, "web-2", 1000)
-		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{again}})
-		s.gone("web-1")
-		s.step(60, "")
-		if x := s.m.Moves()[0]; x.Outcome != GivenUp || !strings.Contains(x.Why, "was put back on a; not tried again until") {
-			t.Errorf("it is moved again: %s", s.state())
-		}
-	}
-}
-
 func TestRefusedEvictionsAreAskedForAgainAndThePlaceIsGivenUp(t *testing.T) {
 	s := newTale(t, Options{}, move("web-1", 1000))
 	s.step(0, "reserve b for web-1")
@@ -348,30 +327,6 @@ func TestANodeIsEmptiedThoughTheSchedulerLikesIt(t *testing.T) {
 	}
 }
 
-// Whose replacement is missing, or does not become Ready, loses no other pod to the next plan either.
-func TestAWorkloadThatFailsIsLeftAlone(t *testing.T) {
-	for _, made := range []bool{true, false} {
-		s := begun(t, plan.Unheld)
-		s.gone("web-1")
-		if made {
-			on := s.pod("web-2", "b", 1000)
-			on.Ready = false
-			s.is(on)
-		}
-		s.step(1, "")
-		s.step(301, "")
-		s.is(s.pod("web-3", "a", 1000))
-		s.is(s.pod("more", "a", 1500)) // so that b is better
-		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{moveIn(plan.Unheld, "web-3", 1000)}})
-		s.step(1, "")
-		if x := s.m.Moves()[0]; x.Outcome != GivenUp || !strings.Contains(x.Why, "x/web-1 was moved: ") {
-			t.Errorf("replaced %t: %s", made, s.state())
-		}
-		s.m.Take(s.now, &plan.Plan{Moves: []*plan.Move{moveIn(plan.Unheld, "web-3", 1000)}})
-		s.step(600, "evict web-3")
-	}
-}
-
 // A replacement of a replacement that is back where the first pod left is in vain, too.
 func TestAReplacementThatLeavesIsFollowed(t *testing.T) {
 	s := begun(t, plan.Held)
@@ -424,15 +379,4 @@ func TestFinishedPodsGoAFewAtATime(t *testing.T) {
 	if s.m.Busy() || s.m.Moves()[4].Outcome != CleanedUp {
 		t.Error(s.state())
 	}
-}
-
-// An Avoid Hold of ours goes when its time is over, as there may be nobody else to delete it; others' stay.
-func TestAvoidHoldsEnd(t *testing.T) {
-	s := newTale(t, Options{})
-	for _, cause := range []string{plan.Cause, "Pressure"} {
-		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: "avoid-" + cause, Type: model.Avoid, Node: "a", Cause: cause, Until: s.now.Add(time.Minute),
-			Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: cause}})
-	}
-	s.step(59, "")
-	s.step(1, "release a: its time is over")
 }

@@ -41,6 +41,13 @@ func (m *Memory) InVain(now time.Time, k Key, why string) (until time.Time, coun
 	return r.until, r.count
 }
 
+// Recall takes in what another process knew of a move: how many times it was in vain, and until when it was not to be made.
+func (m *Memory) Recall(k Key, count int, until time.Time) {
+	if r := m.known[k]; r.count < count {
+		m.known[k] = remembered{count, until, "such a move came back before"}
+	}
+}
+
 // Knows says whether a move was in vain not long ago: until when it is not made again, and why.
 func (m *Memory) Knows(now time.Time, k Key) (until time.Time, why string, ok bool) {
 	if m == nil {
