@@ -63,7 +63,7 @@ func (w *world) makeRoom(e scheduling.Preempt) {
 	for _, v := range e.Plan.Victims {
 		if is := w.view.Pod(v.UID); is != nil && !is.Deleting {
 			w.preempt = append(w.preempt, Preempted{Pod: is, By: e.Pod})
-			w.leave(is, displace.Preemption.Reason())
+			w.leave(is, displace.Preemption.Reason(), true)
 		}
 	}
 }

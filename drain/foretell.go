@@ -83,7 +83,7 @@ func (c *Cluster) course(nodes []string, o Options, by chance) (*Result, error) 
 		a, wake := m.Step(w.now, w.view)
 		switch a := a.(type) {
 		case Evict:
-			ok, words := w.evict(a.Pod)
+			ok, words := w.evict(a.Pod, a.StandIn)
 			m.Answer(w.now, a.Pod.UID, Answer{Granted: ok, Words: words})
 			continue
 		case SurgeUp:

@@ -90,7 +90,7 @@ func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 					return nil, c.notUntil
 				}
 				c.enter(asked, now)
-				return Evict{c.Pod}, time.Time{}
+				return m.eviction(c), time.Time{}
 			}
 			if wake, settled := m.settled(now, v, c); !settled {
 				return nil, wake
@@ -120,7 +120,11 @@ func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 type Action interface{ action() }
 
 // Evict asks for a pod to be evicted; Answer must follow.
-type Evict struct{ Pod *model.Pod }
+type Evict struct {
+	Pod *model.Pod
+	// StandIn is the pod that its owner has made for it before, and which the owner is to know of; nil: none.
+	StandIn *model.Pod
+}
 
 func (Evict) action() {}
 

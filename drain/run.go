@@ -156,6 +156,9 @@ func (d *Drain) work(ctx context.Context) error {
 func (d *Drain) act(ctx context.Context, action Action) error {
 	switch a := action.(type) {
 	case Evict:
+		if err := d.markStandIn(ctx, a); err != nil && ctx.Err() == nil {
+			d.Tell(fmt.Sprintf("%s is not marked as replaced by %s: its owner may make one more for a moment: %v", a.Pod.Key(), a.StandIn.Name, err))
+		}
 		answer := evict(ctx, d.Client, a.Pod, d.Grace)
 		if ctx.Err() != nil && !answer.Granted {
 			return context.Cause(ctx)

@@ -19,6 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // live is a cluster behind a fake API: pods that are evicted are gone at once, and their owner makes
@@ -160,5 +163,19 @@ func livePod(app, name, node string) *corev1.Pod {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: types.UID("rs-" + app), Controller: &yes}}},
 		Spec:   corev1.PodSpec{NodeName: node, SchedulerName: corev1.DefaultSchedulerName, Containers: []corev1.Container{{Name: "main", Image: "main"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+	}
+}
+
+func TestAPodIsToldWhoStandsInForIt(t *testing.T) {
+	l := newLive(t, liveNode("n1"), livePod("web", "web-a", "n1"))
+	d := l.drain(Options{})
+	extra := &model.Pod{Name: "web-b"}
+	for name, want := range map[string]string{"web-a": "web-b", "left": ""} {
+		if err := d.markStandIn(t.Context(), Evict{Pod: &model.Pod{Namespace: "default", Name: name, UID: name}, StandIn: extra}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if p, err := l.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{}); err == nil && p.Annotations[intake.StandInAnnotation] != want {
+			t.Errorf("%s: %v", name, p.Annotations)
+		}
 	}
 }

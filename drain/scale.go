@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/intake"
 )
 
 // A workload that runs one more has both, written together with its replicas, so that a drain
@@ -146,6 +147,22 @@ func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 		if err = d.lower(ctx, s); !apierrors.IsConflict(err) {
 			return err
 		}
+	}
+	return err
+}
+
+// markStandIn tells the owner of a pod that another one stands in for it, if so. Only Berth's owners heed that.
+func (d *Drain) markStandIn(ctx context.Context, e Evict) error {
+	if e.StandIn == nil {
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": e.Pod.UID, "annotations": map[string]any{intake.StandInAnnotation: e.StandIn.Name}}})
+	if err != nil {
+		return err
+	}
+	_, err = d.Client.CoreV1().Pods(e.Pod.Namespace).Patch(ctx, e.Pod.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // it has left
 	}
 	return err
 }

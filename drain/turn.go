@@ -61,7 +61,16 @@ func (m *Machine) evict(now time.Time, v *View, x *Move) Action {
 	m.current = x
 	m.evicted++
 	m.acted = true
-	return Evict{x.Pod}
+	return m.eviction(x)
+}
+
+// eviction asks for a pod to be evicted.
+func (m *Machine) eviction(x *Move) Evict {
+	e := Evict{Pod: x.Pod}
+	if x.Surged {
+		e.StandIn = x.Replacement
+	}
+	return e
 }
 
 // blocked says what holds a pod now; nil: nothing.

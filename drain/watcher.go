@@ -31,10 +31,8 @@ func (w *Watcher) Machine(nodes []string, o Options, p Patience) *Machine {
 func (w *Watcher) Take(now time.Time, events []scheduling.Event) {
 	for _, e := range events {
 		switch e := e.(type) {
-		case scheduling.Upsert:
-			if p, ok := e.Object.(*model.Pod); ok {
-				w.View.Put(p)
-			}
+		case *model.Pod:
+			w.View.Put(e)
 		case scheduling.Remove:
 			if p, ok := e.Object.(*model.Pod); ok {
 				w.View.Remove(p.UID)

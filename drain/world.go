@@ -161,8 +161,8 @@ func (w *world) makesRoom() bool {
 	return true
 }
 
-// evict answers as the eviction API does.
-func (w *world) evict(p *model.Pod) (ok bool, words string) {
+// evict answers as the eviction API does. A pod with a stand-in is not replaced.
+func (w *world) evict(p, standIn *model.Pod) (ok bool, words string) {
 	w.now = w.now.Add(w.chance.tick) // what happens later is queued later
 	is := w.view.Pod(p.UID)
 	if is == nil {
@@ -175,13 +175,13 @@ func (w *world) evict(p *model.Pod) (ok bool, words string) {
 	for _, b := range verdict.Pay {
 		w.putBudget(budget.Debited(b, is, w.now))
 	}
-	w.leave(is, "EvictionByEvictionAPI")
+	w.leave(is, "EvictionByEvictionAPI", standIn == nil || w.view.Pod(standIn.UID) == nil)
 	w.rest()
 	return true, ""
 }
 
-// leave has a pod told to go, and its owner notice.
-func (w *world) leave(p *model.Pod, reason string) {
+// leave has a pod told to go, and its owner notice, who replaces it if it is to.
+func (w *world) leave(p *model.Pod, reason string, replaced bool) {
 	q := w.change(p.UID, func(p *model.Pod) { p.Deleting, p.Disrupted = true, reason })
 	if q == nil || p.Deleting {
 		return
@@ -191,7 +191,7 @@ func (w *world) leave(p *model.Pod, reason string) {
 		return
 	}
 	w.dying = append(w.dying, q)
-	if q.Owner.Kind != "StatefulSet" {
+	if replaced && q.Owner.Kind != "StatefulSet" {
 		w.replace(q)
 	}
 }
@@ -216,13 +216,7 @@ func (w *world) replace(p *model.Pod) {
 	if p.Owner.UID == "" {
 		return
 	}
-	var alive int32
-	for _, q := range w.view.Of(p.Owner) {
-		if !q.Deleting {
-			alive++
-		}
-	}
-	if s := w.scaled(p.Owner); s.Fault == "" && alive >= s.Replicas {
+	if s := w.scaled(p.Owner); s.Fault == "" && alive(w.view, p.Owner) >= int(s.Replicas) {
 		return
 	}
 	w.serial++
@@ -253,8 +247,8 @@ func (w *world) surge(p *model.Pod, by int32) {
 			q.Name += "-surge"
 		}
 		w.replace(&q)
-	} else if extra := w.leastReady(p.Owner); extra != nil {
-		w.leave(extra, "")
+	} else if extra := w.leastReady(p.Owner); extra != nil && alive(w.view, p.Owner) > int(w.scaled(p.Owner).Replicas) {
+		w.leave(extra, "", true)
 	}
 	w.recount(p.Namespace)
 	w.rest()

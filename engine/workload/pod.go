@@ -30,6 +30,8 @@ type Pod struct {
 	Restarts, SidecarRestarts int32
 	// Cost is what controller.kubernetes.io/pod-deletion-cost says; 0 without.
 	Cost int32
+	// StandIn is the name of the pod that was made for it before it goes; empty: none was.
+	StandIn string
 }
 
 // Active says that the pod counts as a replica: it neither ended nor is about to go.

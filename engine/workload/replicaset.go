@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
@@ -44,7 +45,7 @@ type ReplicaSetPlan struct {
 
 // Plan decides about a ReplicaSet whose pods are these, in any order: those that are about to
 // go and those that ended are left out of the count. crowd is as in Rank. No pod
-// is made before notBefore (zero: at once); see Pause.
+// is made before notBefore (zero: at once; see Pause), nor for one that is about to go and has its stand-in among them.
 func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBefore time.Time) ReplicaSetPlan {
 	plan := ReplicaSetPlan{Status: ReplicaSetStatus{Observed: r.Generation, Conditions: r.Status.Conditions}}
 	// The active pods as Rank is to see them: one that is ready, but not for as long as minReadySeconds
@@ -66,7 +67,11 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBe
 	if r.Deleting {
 		return plan
 	}
-	switch n := r.Replicas - int32(len(active)); {
+	n := r.Replicas - int32(len(active))
+	if n > 0 {
+		n = max(n-stoodIn(pods), 0)
+	}
+	switch {
 	case n > 0 && notBefore.After(now):
 		plan.Held = n
 		plan.Wake = earlier(plan.Wake, notBefore)
@@ -79,6 +84,16 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBe
 		}
 	}
 	return plan
+}
+
+// stoodIn is how many pods are about to go whose stand-ins are there.
+func stoodIn(pods []Pod) (n int32) {
+	for i := range pods {
+		if p := &pods[i]; p.StandIn != "" && p.Terminating() && slices.ContainsFunc(pods, func(q Pod) bool { return q.Name == p.StandIn && q.Active() }) {
+			n++
+		}
+	}
+	return n
 }
 
 // count adds an active pod to the status, and tells whether it is available.

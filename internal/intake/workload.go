@@ -13,6 +13,10 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
+// StandInAnnotation is on a pod that is to go and for which its owner has made another one before: it names that pod.
+// berth drain --surge writes it, so that the owner makes no third one until its replicas are set back.
+const StandInAnnotation = "drain.berth.dev/stand-in"
+
 // WorkloadPod is what workloads read of a pod.
 func WorkloadPod(p *corev1.Pod) workload.Pod {
 	out := workload.Pod{
@@ -33,6 +37,7 @@ func WorkloadPod(p *corev1.Pod) workload.Pod {
 	if n, err := strconv.ParseInt(p.Annotations[corev1.PodDeletionCost], 10, 32); err == nil {
 		out.Cost = int32(n)
 	}
+	out.StandIn = p.Annotations[StandInAnnotation]
 	for i := range p.Status.ContainerStatuses {
 		out.Restarts = max(out.Restarts, p.Status.ContainerStatuses[i].RestartCount)
 	}

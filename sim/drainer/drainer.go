@@ -105,6 +105,9 @@ func (d *Drainer) look() {
 
 func (d *Drainer) evict(e drain.Evict) {
 	d.asking = true
+	if e.StandIn != nil {
+		d.markStandIn(e)
+	}
 	d.w.Evict(sim.Eviction{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(a sim.Answer) {
 		d.asking = false
 		ok := a.Code == http.StatusCreated || a.Code == http.StatusNotFound

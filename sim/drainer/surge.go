@@ -2,11 +2,14 @@ package drainer
 
 import (
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/intake"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -33,6 +36,19 @@ func (d *Drainer) scale(p *model.Pod, by int32) {
 	}
 	d.machine.SurgeAnswer(d.w.Now(), said)
 	d.later(d.Pause(answer))
+}
+
+// markStandIn tells the owner of a pod that another one stands in for it.
+func (d *Drainer) markStandIn(e drain.Evict) {
+	_ = d.w.API().Change(store.Pods, e.Pod.Key(), store.Precondition{UID: e.Pod.UID}, func(o store.Object) error {
+		notes := maps.Clone(o.GetAnnotations())
+		if notes == nil {
+			notes = map[string]string{}
+		}
+		notes[intake.StandInAnnotation] = e.StandIn.Name
+		o.SetAnnotations(notes)
+		return nil
+	})
 }
 
 // above is what sets the replicas of a pod's owner.
