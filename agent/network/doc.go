@@ -8,6 +8,9 @@
 // gives back those whose owner is gone. They are handed out in turn, so that a new pod
 // does not get the address that the last one has just had, while that is not known everywhere.
 //
-// There are no Service addresses, no host ports and no rules between pods. Where iptables is
-// missing, pods reach each other and the node, but nothing beyond.
+// Ports of the host lead to pods by rules of the firewall (Map), which are found again by their comments: the bridge's name and the
+// sandbox's id. InUse says who listens at a port already. Where the machine forwards nothing that it is not told to, rules let pods' packets pass.
+//
+// There are no Service addresses and no rules between pods. Where iptables is
+// missing, there are no host ports either, and pods reach each other and the node, but nothing beyond.
 package network

@@ -51,7 +51,7 @@ func Open(o Options) (*Network, error) {
 	if err := n.makeBridge(); err != nil {
 		return nil, fmt.Errorf("network %s: %w", o.Bridge, err)
 	}
-	if err := masquerade(o.Bridge, n.prefix); err != nil {
+	if err := connectOutside(o.Bridge, n.prefix); err != nil {
 		o.Log.Info("Pods reach each other and this node, but nothing beyond", "bridge", o.Bridge, "why", err.Error())
 	}
 	return n, nil
@@ -218,7 +218,7 @@ func (n *Network) Sweep(keep func(id string) bool) error {
 			errs = append(errs, n.Detach(id))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, n.sweepPorts(keep))...)
 }
 
 // Remove removes all of a network: its devices, rules and notes. It may be repeated; CIDR need
@@ -232,7 +232,7 @@ func Remove(o Options) error {
 		}
 	}
 	if o.Bridge != "" {
-		errs = append(errs, removeDevice(o.Bridge), unmasquerade(o.Bridge))
+		errs = append(errs, removeDevice(o.Bridge), RemoveRules(func(network, _ string) bool { return network == o.Bridge }))
 	}
 	return errors.Join(append(errs, os.RemoveAll(o.Dir))...)
 }

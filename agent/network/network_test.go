@@ -17,13 +17,13 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// open opens a network of 4 addresses below 192.0.2.0/29 that no machine has, and removes it with the test.
+// open opens a network of 4 addresses below 198.51.100.0/29 that no machine has, and removes it with the test.
 func open(t *testing.T) (network.Options, *network.Network) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		testkit.Skip(t, "root", "network devices are made by root")
 	}
-	o := network.Options{Dir: filepath.Join(t.TempDir(), "addresses"), CIDR: "192.0.2.0/29", Bridge: fmt.Sprintf("bn%d", os.Getpid()), Log: klog.Background()}
+	o := network.Options{Dir: filepath.Join(t.TempDir(), "addresses"), CIDR: "198.51.100.0/29", Bridge: fmt.Sprintf("bn%d", os.Getpid()), Log: klog.Background()}
 	t.Cleanup(func() {
 		if err := network.Remove(o); err != nil {
 			t.Error(err)
@@ -31,7 +31,7 @@ func open(t *testing.T) (network.Options, *network.Network) {
 		if _, err := net.InterfaceByName(o.Bridge); err == nil {
 			t.Errorf("bridge %s is left", o.Bridge)
 		}
-		if rules, err := exec.Command("iptables", "-w", "-t", "nat", "-S", "POSTROUTING").Output(); err == nil && strings.Contains(string(rules), o.Bridge) {
+		if rules, err := exec.Command("iptables-save").Output(); err == nil && strings.Contains(string(rules), o.Bridge) {
 			t.Errorf("rules are left: %s", rules)
 		}
 	})
@@ -61,29 +61,29 @@ func TestAddresses(t *testing.T) {
 	}
 	pid := namespace(t)
 	a, err := n.Attach("one-with-a-long-id", pid)
-	if err != nil || a != netip.MustParseAddr("192.0.2.2") {
-		t.Fatalf("attached: %v, %v, want 192.0.2.2", a, err)
+	if err != nil || a != netip.MustParseAddr("198.51.100.2") {
+		t.Fatalf("attached: %v, %v, want 198.51.100.2", a, err)
 	}
 	if err := n.Detach("one-with-a-long-id"); err != nil {
 		t.Fatal(err)
 	}
 	// The next one does not get the address that has just been given back.
 	b, err := n.Attach("two", pid)
-	if err != nil || b != netip.MustParseAddr("192.0.2.3") {
-		t.Fatalf("attached: %v, %v, want 192.0.2.3", b, err)
+	if err != nil || b != netip.MustParseAddr("198.51.100.3") {
+		t.Fatalf("attached: %v, %v, want 198.51.100.3", b, err)
 	}
 	var last error
 	for i := range 5 {
 		_, last = n.Attach(fmt.Sprintf("more%d", i), namespace(t))
 	}
-	if last == nil || !strings.Contains(last.Error(), "no address of 192.0.2.0/29 is free") {
+	if last == nil || !strings.Contains(last.Error(), "no address of 198.51.100.0/29 is free") {
 		t.Errorf("one too many: %v, want that no address is free", last)
 	}
 	if err := n.Sweep(func(id string) bool { return id == "two" }); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 1 || left[0].Name() != "192.0.2.3" {
-		t.Errorf("after the sweep %v, %v are taken, want 192.0.2.3 alone", left, err)
+	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 1 || left[0].Name() != "198.51.100.3" {
+		t.Errorf("after the sweep %v, %v are taken, want 198.51.100.3 alone", left, err)
 	}
 	for range 2 {
 		if err := n.Detach("two"); err != nil {
@@ -110,7 +110,7 @@ func TestBadOptions(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	_, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "192.0.2.0/29", Bridge: "lo"})
+	_, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "198.51.100.0/29", Bridge: "lo"})
 	if err == nil || !strings.Contains(err.Error(), "must be a bridge") {
 		t.Errorf("%v, want the device refused", err)
 	}

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"errors"
+	"net/netip"
 	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,8 @@ type Options struct {
 	// Event records an event about a pod; optional.
 	Event func(pod *corev1.Pod, container, eventType, reason, message string)
 	Log   klog.Logger
+	// PortInUse says who listens at a port of the machine, "" if nobody does: a pod's host port would cut that one off. Optional.
+	PortInUse func(protocol string, address netip.Addr, port uint16) string
 
 	DNS DNS
 	// PidsLimit is how many processes a pod may have, 0 for no limit.

@@ -96,6 +96,10 @@ func (p *pod) sandbox(ctx context.Context) (*box, error) {
 	if bad := r.forbiddenSysctl(pod); bad != "" {
 		return nil, &Wait{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q is not among the allowed ones", bad)}
 	}
+	if err := r.portsFree(config); err != nil {
+		r.event(pod, "", corev1.EventTypeWarning, "HostPortInUse", err.Error())
+		return nil, err
+	}
 	id, err := r.opts.Service.RunPodSandbox(r.ctx, config, handler)
 	if err == nil {
 		var status *cri.PodSandboxStatus

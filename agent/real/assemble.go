@@ -16,6 +16,7 @@ import (
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/image"
+	"github.com/berthproject/berth/agent/network"
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/probe"
 	"github.com/berthproject/berth/agent/runtime"
@@ -143,7 +144,7 @@ func (n *node) makeRunner(report func(runtime.Report)) (err error) {
 		Images: n.images, Volumes: n.volumes, Prober: n.prober, Event: n.event, Log: o.Log,
 		DNS:       pods.DNS{Servers: k.ClusterDNS, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf},
 		PidsLimit: pidsLimit(k), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota, UnsafeSysctls: k.AllowedUnsafeSysctls,
-		LogSize: k.Logs.MaxSize, LogFiles: int(k.Logs.MaxFiles),
+		LogSize: k.Logs.MaxSize, LogFiles: int(k.Logs.MaxFiles), PortInUse: network.InUse,
 	}, report)
 	return err
 }

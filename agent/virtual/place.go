@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/berthproject/berth/agent/cgroup"
-	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/network"
 	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
@@ -83,7 +83,7 @@ func (p *Place) Sweep(ctx context.Context) error {
 // removeRules removes what the networks of the place's nodes have left of rules;
 // each is called as its bridge.
 func (p *Place) removeRules() error {
-	return containerd.RemoveRules(func(network string) bool { return strings.HasPrefix(network, p.bridgePrefix()) })
+	return network.RemoveRules(func(network, _ string) bool { return strings.HasPrefix(network, p.bridgePrefix()) })
 }
 
 // left are the names of nodes of which anything is there.

@@ -24,6 +24,6 @@
 //   - nothing of a removed container or sandbox is left: process, mount, network device, cgroup, address, file;
 //   - an agent that is killed at any moment leaves nothing that New of the next does not take up or sweep.
 //
-// Departures from containerd: no_new_privs and the default seccomp filter are always on,
-// device files of images do not work (nodev), and a pod's host ports are not mapped.
+// Departures from containerd: no_new_privs and the default seccomp filter are always on, and
+// device files of images do not work (nodev).
 package embedded

@@ -6,6 +6,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/network"
 )
 
 // refuse names a field of the pod that this runtime does not do.
@@ -27,7 +29,9 @@ func refuseSandbox(config *cri.PodSandboxConfig, handler string) error {
 	}
 	for _, port := range config.GetPortMappings() {
 		if port.GetHostPort() > 0 {
-			return refuse("ports.hostPort", "it maps no ports of the host")
+			if err := network.CanMap(); err != nil {
+				return refuse("ports.hostPort", "ports of the host are mapped by the firewall, and "+err.Error())
+			}
 		}
 	}
 	n := security.GetNamespaceOptions()

@@ -30,10 +30,6 @@ func TestRefusals(t *testing.T) {
 			c.Linux.SecurityContext.SelinuxOptions = &cri.SELinuxOption{Type: "t"}
 			return ""
 		},
-		"ports.hostPort": func(c *cri.PodSandboxConfig) string {
-			c.PortMappings = []*cri.PortMapping{{HostPort: 80, ContainerPort: 80}}
-			return ""
-		},
 		"securityContext.sysctls net.ipv4.ip_forward": func(c *cri.PodSandboxConfig) string {
 			c.Linux.Sysctls = map[string]string{"net.ipv4.ip_forward": "0"}
 			return ""

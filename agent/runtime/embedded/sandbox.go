@@ -3,8 +3,10 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -13,6 +15,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/network"
 	"github.com/berthproject/berth/agent/runtime/embedded/inside"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
@@ -36,6 +39,23 @@ func (s *sandbox) hostNetwork() bool { return s.namespaces().GetNetwork() == cri
 func (s *sandbox) hostIPC() bool     { return s.namespaces().GetIpc() == cri.NamespaceMode_NODE }
 func (s *sandbox) sharesProcesses() bool {
 	return s.namespaces().GetPid() == cri.NamespaceMode_POD
+}
+
+// hostPorts are the ports of the host that lead to the sandbox.
+func (s *sandbox) hostPorts() (out []network.Port, err error) {
+	for _, p := range s.record.Config.GetPortMappings() {
+		if p.GetHostPort() <= 0 {
+			continue
+		}
+		port := network.Port{Protocol: strings.ToLower(p.GetProtocol().String()), Host: uint16(p.GetHostPort()), Container: uint16(p.GetContainerPort())}
+		if p.GetHostIp() != "" {
+			if port.Address, err = netip.ParseAddr(p.GetHostIp()); err != nil || !port.Address.Is4() {
+				return nil, fmt.Errorf("ports.hostIP %q: must be an IPv4 address", p.GetHostIp())
+			}
+		}
+		out = append(out, port)
+	}
+	return out, nil
 }
 
 // ready says that its namespaces are held.
@@ -97,6 +117,9 @@ func (s *sandbox) end(r *Runtime) error {
 	}
 	errs := []error{err}
 	if r.network != nil && !s.hostNetwork() {
+		if ports, err := s.hostPorts(); len(ports) > 0 || err != nil {
+			errs = append(errs, r.network.Unmap(s.record.ID)) // first: nobody else's packets lead to the next one of the address
+		}
 		errs = append(errs, r.network.Detach(s.record.ID))
 	}
 	if p != nil {

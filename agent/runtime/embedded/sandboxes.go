@@ -62,6 +62,13 @@ func (r *Runtime) makeSandbox(s *sandbox) error {
 	if err != nil {
 		return err
 	}
+	ports, err := s.hostPorts()
+	if err == nil && len(ports) > 0 {
+		err = r.network.Map(s.record.ID, address, ports)
+	}
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record.Address = address.String()

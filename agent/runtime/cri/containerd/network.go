@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	rules "github.com/berthproject/berth/agent/network"
 )
 
 // cniResults is where CNI plugins note what they have done, whatever they are told.
@@ -18,7 +20,7 @@ func removeNetwork(bridge string) error {
 	if bridge == "" {
 		return nil
 	}
-	errs := []error{removeRules(bridge)}
+	errs := []error{rules.RemoveRules(func(network, _ string) bool { return network == bridge })}
 	if _, err := os.Stat("/sys/class/net/" + bridge); err == nil {
 		if out, err := exec.Command("ip", "link", "delete", bridge).CombinedOutput(); err != nil {
 			errs = append(errs, fmt.Errorf("network device %s: %w: %s", bridge, err, out))
@@ -35,57 +37,4 @@ func removeNetwork(bridge string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// removeRules removes the rules for pods of that network. Plugins name the network in a comment.
-func removeRules(bridge string) error {
-	rules, err := exec.Command("iptables-save", "-t", "nat").Output()
-	if err != nil {
-		return nil // there is no firewall: there are no rules of it
-	}
-	undo := undoing(string(rules), bridge)
-	if undo == "" {
-		return nil
-	}
-	cmd := exec.Command("iptables-restore", "--noflush", "-w", "10")
-	cmd.Stdin = strings.NewReader(undo)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("firewall rules of %s: %w: %s", bridge, err, out)
-	}
-	return nil
-}
-
-// undoing is what iptables-restore is told to remove the rules of a network, "" if there are none:
-// rules that lead to the chains of its pods, and these chains.
-func undoing(rules, bridge string) string {
-	var undo, flush, remove strings.Builder
-	seen := map[string]bool{}
-	for line := range strings.Lines(rules) {
-		line = strings.TrimSpace(line)
-		rule, isRule := strings.CutPrefix(line, "-A ")
-		if !isRule || !strings.Contains(line, `name: \"`+bridge+`\"`) {
-			continue
-		}
-		chain, _, _ := strings.Cut(rule, " ")
-		_, target, jumps := strings.Cut(rule, " -j ")
-		target, _, _ = strings.Cut(target, " ")
-		if !jumps || !strings.HasPrefix(target, "CNI-") || !shared(chain) {
-			continue // it goes with its chain
-		}
-		fmt.Fprintf(&undo, "-D %s\n", rule)
-		if !seen[target] && !shared(target) {
-			seen[target] = true
-			fmt.Fprintf(&flush, "-F %s\n", target)
-			fmt.Fprintf(&remove, "-X %s\n", target)
-		}
-	}
-	if undo.Len() == 0 {
-		return ""
-	}
-	return "*nat\n" + undo.String() + flush.String() + remove.String() + "COMMIT\n"
-}
-
-// shared says whether a chain is of all networks, not of one pod.
-func shared(chain string) bool {
-	return !strings.HasPrefix(chain, "CNI-") || strings.HasPrefix(chain, "CNI-HOSTPORT")
 }

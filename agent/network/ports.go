@@ -1,0 +1,114 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// Port is one of the host that leads to a pod.
+type Port struct {
+	Protocol  string // tcp, udp, sctp
+	Host      uint16
+	Container uint16
+	// Address is that of the host where it is reached; the zero one stands for all.
+	Address netip.Addr
+}
+
+// CanMap says why no ports can be mapped, nil if they can.
+func CanMap() error {
+	for _, program := range []string{"iptables-save", "iptables-restore"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return errNoFirewall
+		}
+	}
+	return nil
+}
+
+// Map has ports of the host lead to the pod of id, which has been attached; at once or not at all. Unmap undoes it.
+func (n *Network) Map(id string, to netip.Addr, ports []Port) error {
+	if err := CanMap(); err != nil {
+		return err
+	}
+	saved, err := exec.Command("iptables-save", "-t", "nat").Output()
+	if err != nil {
+		return fmt.Errorf("network %s: host ports: iptables-save: %w", n.opts.Bridge, err)
+	}
+	for _, p := range ports {
+		if who := p.mapped(string(saved)); who != "" {
+			return fmt.Errorf("network %s: host port %s: it leads to a pod of network %s already", n.opts.Bridge, p, who)
+		}
+	}
+	// What this machine sends to itself may leave by the bridge, too.
+	file := "/proc/sys/net/ipv4/conf/" + n.opts.Bridge + "/route_localnet"
+	if err = os.WriteFile(file, []byte("1"), 0o644); err != nil {
+		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
+	}
+	if err := forwarding(); err != nil {
+		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
+	}
+	cmd := exec.Command("iptables-restore", "--noflush", "-w", "10")
+	cmd.Stdin = strings.NewReader(n.mapping(id, to, ports))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("network %s: host ports: iptables-restore: %w: %s", n.opts.Bridge, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// mapping is what iptables-restore is told. Packets of the host to itself and of the pod to its own host port come from the bridge's
+// address: the pod could not answer the loopback address, nor itself.
+func (n *Network) mapping(id string, to netip.Addr, ports []Port) string {
+	var b strings.Builder
+	b.WriteString("*nat\n")
+	whose := fmt.Sprintf(`-m comment --comment "name: \"%s\" id: \"%s\""`, n.opts.Bridge, id)
+	for _, p := range ports {
+		at := "-m addrtype --dst-type LOCAL"
+		if p.Address.IsValid() && !p.Address.IsUnspecified() {
+			at += " -d " + p.Address.String()
+		}
+		for _, chain := range []string{"PREROUTING", "OUTPUT"} {
+			fmt.Fprintf(&b, "-I %s -p %s %s --dport %d %s -j DNAT --to-destination %s:%d\n", chain, p.Protocol, at, p.Host, whose, to, p.Container)
+		}
+		for _, from := range []string{"127.0.0.0/8", to.String()} {
+			fmt.Fprintf(&b, "-I POSTROUTING -s %s -d %s -p %s --dport %d %s -j MASQUERADE\n", from, to, p.Protocol, p.Container, whose)
+		}
+	}
+	b.WriteString("COMMIT\n")
+	return b.String()
+}
+
+// mapped says which network's pod the port leads to, "" if none.
+func (p Port) mapped(rules string) string {
+	for line := range strings.Lines(rules) {
+		to, ok := strings.CutPrefix(line, "-A PREROUTING ")
+		network, id := owner(line)
+		if !ok || id == "" || !strings.Contains(to, "-p "+p.Protocol+" ") || !strings.Contains(to, fmt.Sprintf("--dport %d ", p.Host)) {
+			continue
+		}
+		at := netip.IPv4Unspecified()
+		if _, rest, found := strings.Cut(to, "-d "); found {
+			text, _, _ := strings.Cut(rest, "/")
+			at, _ = netip.ParseAddr(text)
+		}
+		if meet(at, p.Address) {
+			return network
+		}
+	}
+	return ""
+}
+
+// Unmap removes the host ports of id. It may be repeated.
+func (n *Network) Unmap(id string) error {
+	return RemoveRules(func(network, of string) bool { return network == n.opts.Bridge && of == id })
+}
+
+// sweepPorts removes host ports of those that keep does not keep.
+func (n *Network) sweepPorts(keep func(id string) bool) error {
+	if errors.Is(CanMap(), errNoFirewall) {
+		return nil
+	}
+	return RemoveRules(func(network, id string) bool { return network == n.opts.Bridge && id != "" && !keep(id) })
+}

@@ -1,0 +1,119 @@
+package network_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/vishvananda/netns"
+
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// answering has somebody answer at a port of the namespace of a process.
+func answering(t *testing.T, pid int, word string) {
+	t.Helper()
+	listening := make(chan net.Listener)
+	go func() {
+		runtime.LockOSThread() // which ends with this goroutine: it is in the namespace
+		var l net.Listener
+		if ns, err := netns.GetFromPid(pid); err != nil {
+			t.Error(err)
+		} else if err := netns.Set(ns); err != nil {
+			t.Error(err)
+		} else if l, err = net.Listen("tcp4", ":8080"); err != nil {
+			t.Error(err)
+		}
+		listening <- l
+	}()
+	l := <-listening
+	if l == nil {
+		t.FailNow()
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, word)
+			_ = c.Close()
+		}
+	}()
+}
+
+func ask(address string) (string, error) {
+	c, err := net.Dial("tcp4", address)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	text, err := io.ReadAll(c)
+	return string(text), err
+}
+
+// A port of the host leads to the pod, by the loopback address, too, until that is undone.
+func TestHostPort(t *testing.T) {
+	o, n := open(t)
+	if err := network.CanMap(); err != nil {
+		testkit.Skip(t, "iptables", err.Error())
+	}
+	pid := namespace(t)
+	address, err := n.Attach("mapped", pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answering(t, pid, "here")
+	free, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := uint16(free.Addr().(*net.TCPAddr).Port)
+	if who := network.InUse("tcp", netip.Addr{}, port); who != free.Addr().String() {
+		t.Errorf("port %d is in use by %q, want %s", port, who, free.Addr())
+	}
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if who := network.InUse("tcp", netip.Addr{}, port); who != "" {
+		t.Errorf("port %d is in use by %q, want nobody", port, who)
+	}
+	ports := []network.Port{{Protocol: "tcp", Host: port, Container: 8080}}
+	if err := n.Map("mapped", address, ports); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"127.0.0.1", "198.51.100.1"} {
+		if got, err := ask(fmt.Sprintf("%s:%d", at, port)); err != nil || got != "here" {
+			t.Errorf("port %d of %s says %q, %v, want here", port, at, got, err)
+		}
+	}
+	if err := n.Map("other", address, ports); err == nil || !strings.Contains(err.Error(), "already") {
+		t.Errorf("the same port once more: %v, want it refused", err)
+	}
+	for range 2 {
+		if err := n.Unmap("mapped"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := ask(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		t.Errorf("the port still says %q", got)
+	}
+	// What a killed agent has left is swept.
+	if err := n.Map("left", address, ports); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := network.Open(o); err != nil {
+		t.Error(err)
+	} else if err := again.Sweep(func(id string) bool { return id == "mapped" }); err != nil {
+		t.Error(err)
+	}
+	if got, err := ask(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		t.Errorf("the swept port says %q", got)
+	}
+}

@@ -1,0 +1,87 @@
+package network
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// undoTries is how often rules are removed that others change meanwhile.
+const undoTries = 5
+
+// RemoveRules removes the rules of the firewall that were made for pods of the networks that ours says are ours, by this package
+// or by CNI's plugins, and the chains of such pods. id is the sandbox's, "" in rules of a whole network.
+func RemoveRules(ours func(network, id string) bool) error {
+	for _, table := range []string{"nat", "filter"} {
+		if err := removeRules(table, ours); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeRules(table string, ours func(network, id string) bool) (err error) {
+	for range undoTries {
+		saved, none := exec.Command("iptables-save", "-t", table).Output()
+		if none != nil {
+			return nil // there is no firewall: there are no rules of it
+		}
+		undo := undoing(table, string(saved), ours)
+		if undo == "" {
+			return nil
+		}
+		cmd := exec.Command("iptables-restore", "--noflush", "-w", "10")
+		cmd.Stdin = strings.NewReader(undo)
+		out, failed := cmd.CombinedOutput() // all of it or nothing: a rule that has just gone fails all
+		if failed == nil {
+			return nil
+		}
+		err = fmt.Errorf("rules of the firewall, table %s: %w: %s", table, failed, strings.TrimSpace(string(out)))
+	}
+	return err
+}
+
+// undoing is what iptables-restore is told to remove rules, "" if there are none:
+// the rules, and the chains of CNI's plugins for single pods that they lead to.
+func undoing(table, rules string, ours func(network, id string) bool) string {
+	var undo, flush, remove strings.Builder
+	seen := map[string]bool{}
+	for line := range strings.Lines(rules) {
+		line = strings.TrimSpace(line)
+		rule, isRule := strings.CutPrefix(line, "-A ")
+		network, id := owner(line)
+		if !isRule || network == "" || !ours(network, id) {
+			continue
+		}
+		chain, _, _ := strings.Cut(rule, " ")
+		if !shared(chain) {
+			continue // it goes with its chain
+		}
+		_, target, _ := strings.Cut(rule, " -j ")
+		target, _, _ = strings.Cut(target, " ")
+		fmt.Fprintf(&undo, "-D %s\n", rule)
+		if !seen[target] && !shared(target) {
+			seen[target] = true
+			fmt.Fprintf(&flush, "-F %s\n", target)
+			fmt.Fprintf(&remove, "-X %s\n", target)
+		}
+	}
+	if undo.Len() == 0 {
+		return ""
+	}
+	return "*" + table + "\n" + undo.String() + flush.String() + remove.String() + "COMMIT\n"
+}
+
+// owner reads whose a rule is from its comment.
+func owner(line string) (network, id string) {
+	_, rest, _ := strings.Cut(line, `name: \"`)
+	network, rest, _ = strings.Cut(rest, `\"`)
+	_, rest, _ = strings.Cut(rest, `id: \"`)
+	id, _, _ = strings.Cut(rest, `\"`)
+	return network, id
+}
+
+// shared says whether a chain is of all networks, not of one pod.
+func shared(chain string) bool {
+	return !strings.HasPrefix(chain, "CNI-") || strings.HasPrefix(chain, "CNI-HOSTPORT")
+}

@@ -1,0 +1,31 @@
+package pods
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// A host port at which somebody listens is not given to a pod: its state says who that is.
+func TestHostPortInUse(t *testing.T) {
+	r := &Runner{opts: Options{PortInUse: func(protocol string, at netip.Addr, port uint16) string {
+		if protocol == "tcp" && port == 6443 && !at.IsValid() {
+			return "[::]:6443"
+		}
+		return ""
+	}}}
+	config := func(port int32) *cri.PodSandboxConfig {
+		return &cri.PodSandboxConfig{PortMappings: []*cri.PortMapping{{HostPort: 8443, ContainerPort: 80, HostIp: "127.0.0.1"}, {HostPort: port, ContainerPort: 443}}}
+	}
+	var wait *Wait
+	err := r.portsFree(config(6443))
+	if !errors.As(err, &wait) || wait.Reason != "HostPortInUse" || !strings.Contains(wait.Message, "hostPort 6443/tcp") || !strings.Contains(wait.Message, "[::]:6443") {
+		t.Errorf("%v, want HostPortInUse with the port and who has it", err)
+	}
+	if err := r.portsFree(config(6444)); err != nil {
+		t.Errorf("of free ports: %v", err)
+	}
+}
