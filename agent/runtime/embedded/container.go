@@ -1,18 +1,22 @@
 package embedded
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/embedded/inside"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
@@ -71,8 +75,30 @@ func (c *container) letGo() {
 	}
 }
 
-// launch starts the shim, and waits until the container runs or cannot.
+// launch starts the shim, and waits until the container runs or cannot; then it has ended, and says why.
 func (c *container) launch(r *Runtime, box *sandbox) error {
+	err := c.start(r, box)
+	if err == nil || errors.As(err, new(*StartError)) { // the second: its shim has noted it
+		return err
+	}
+	exit := shim.Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: err.Error()}
+	err = &StartError{Message: err.Error(), Code: exit.Code}
+	if noted := shim.WriteExit(c.dir, exit); noted != nil {
+		r.log.Error(noted, "How a container ended cannot be noted", "container", c.record.ID)
+	}
+	c.mu.Lock()
+	p := c.shim
+	c.mu.Unlock()
+	if p == nil {
+		r.ended(c, exit)
+		return err
+	}
+	p.kill(syscall.SIGKILL) // what it has started ends with it
+	return err
+}
+
+// start is launch, which may leave half of it.
+func (c *container) start(r *Runtime, box *sandbox) error {
 	lock, err := os.OpenFile(filepath.Join(c.dir, shim.LockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -104,13 +130,19 @@ func (c *container) launch(r *Runtime, box *sandbox) error {
 	c.shim = p
 	c.mu.Unlock()
 	go r.attend(c)
-	return c.begun(report)
+	return c.begun(report, r.opts.startLimit())
 }
 
-// begun takes in what the shim says of the start.
-func (c *container) begun(report *os.File) error {
+// begun takes in what the shim says of the start, if it does within a time.
+func (c *container) begun(report *os.File, limit time.Duration) error {
+	if err := report.SetReadDeadline(time.Now().Add(limit)); err != nil {
+		return err
+	}
 	text := make([]byte, 64<<10)
-	n, _ := report.Read(text)
+	n, err := report.Read(text)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%s did not come to an end within %v", c.stuck(), limit)
+	}
 	if string(text[:n]) == "ok" {
 		return c.join()
 	}
@@ -121,6 +153,24 @@ func (c *container) begun(report *os.File) error {
 		number = 128
 	}
 	return &StartError{Message: message, Code: number}
+}
+
+// stuck says what a container's start is at.
+func (c *container) stuck() string {
+	const otherwise = "the start of its first process"
+	ids, err := shim.ReadProcesses(c.dir)
+	if err != nil || shim.StartOf(ids.Container) != ids.Start {
+		return otherwise
+	}
+	name, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(ids.Container), "comm"))
+	index, ok := inside.Mounting(strings.TrimSpace(string(name)))
+	text, err := os.ReadFile(filepath.Join(c.dir, shim.InitFile))
+	var spec inside.Spec
+	if !ok || err != nil || json.Unmarshal(text, &spec) != nil || index >= len(spec.Mounts) {
+		return otherwise
+	}
+	m := &spec.Mounts[index]
+	return fmt.Sprintf("mounting %s at %s (its file system does not answer)", m.What(), m.Target)
 }
 
 // lastWords is what the shim has printed, which it does only when something is wrong with it.

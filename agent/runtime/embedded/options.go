@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -25,7 +26,16 @@ type Options struct {
 	// Bridge is the name of the network device that pods hang on: unique on
 	// the machine, at most 15 bytes. Must be given with PodCIDR.
 	Bridge string
-	Log    klog.Logger
+	// StartLimit is how long the start of a container may take, 2 minutes when it is 0: a volume's file system may never answer.
+	StartLimit time.Duration
+	Log        klog.Logger
+}
+
+func (o Options) startLimit() time.Duration {
+	if o.StartLimit > 0 {
+		return o.StartLimit
+	}
+	return 2 * time.Minute // as long as the kubelet waits for a runtime
 }
 
 // Validate says all that is wrong with the options.

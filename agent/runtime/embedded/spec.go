@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -157,12 +156,7 @@ func (c *container) mounts(host *cgroup.Host, box *sandbox) ([]inside.Mount, err
 		if !path.IsAbs(v.GetContainerPath()) {
 			return nil, fmt.Errorf("volumeMounts.mountPath %q: must be an absolute path", v.GetContainerPath())
 		}
-		if _, err := os.Stat(v.GetHostPath()); errors.Is(err, os.ErrNotExist) { // as containerd does: a hostPath without a type need not be there
-			if err := os.MkdirAll(v.GetHostPath(), 0o755); err != nil {
-				return nil, err
-			}
-		}
-		m := inside.Mount{Type: "bind", Source: v.GetHostPath(), Target: v.GetContainerPath(), Flags: inside.NoDevices,
+		m := inside.Mount{Type: "bind", Source: v.GetHostPath(), Target: v.GetContainerPath(), Flags: inside.NoDevices, Make: true,
 			Deep: v.GetRecursiveReadOnly(), Slave: v.GetPropagation() == cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER}
 		if v.GetReadonly() {
 			m.Flags |= inside.ReadOnly

@@ -32,6 +32,7 @@ const (
 	propagateSlave  = 1 << 19
 	propagatePriv   = 1 << 18
 	prSetDumpable   = 4
+	prSetName       = 15
 	prCapbsetDrop   = 24
 	prSetNoNewPrivs = 38
 	prSetSeccomp    = 22

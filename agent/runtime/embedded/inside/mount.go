@@ -10,8 +10,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// what is mounted, in words.
-func (m *Mount) what() string {
+// What is mounted, in words.
+func (m *Mount) What() string {
 	if m.Type == "bind" {
 		return m.Source
 	}
@@ -25,7 +25,13 @@ func (m *Mount) mount(root int) error {
 	file := false
 	if m.Type == "bind" {
 		var info syscall.Stat_t
-		if err := syscall.Stat(m.Source, &info); err != nil {
+		err := syscall.Stat(m.Source, &info)
+		if err == syscall.ENOENT && m.Make {
+			if err = os.MkdirAll(m.Source, 0o755); err == nil {
+				err = syscall.Stat(m.Source, &info)
+			}
+		}
+		if err != nil {
 			return err
 		}
 		file = info.Mode&syscall.S_IFMT != syscall.S_IFDIR
@@ -46,7 +52,7 @@ func (m *Mount) mount(root int) error {
 	const proc = 0x9fa0
 	var info syscall.Statfs_t
 	if m.Type == "bind" && syscall.Fstatfs(at, &info) == nil && info.Type == proc {
-		return &fault{"mounting " + m.what() + " at " + m.Target + ": it is inside of /proc, of which nothing may be hidden", 128}
+		return &fault{"mounting " + m.What() + " at " + m.Target + ": it is inside of /proc, of which nothing may be hidden", 128}
 	}
 	return moveMount(fd, at)
 }

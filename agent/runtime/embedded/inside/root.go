@@ -3,6 +3,7 @@ package inside
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -22,10 +23,12 @@ func (s *Spec) makeRoot() error {
 	}
 	for i := range s.Mounts {
 		m := &s.Mounts[i]
+		name(atMount + itoa(i))
 		if err := m.mount(root); err != nil && !m.Optional {
-			return wrap("mounting "+m.what()+" at "+m.Target, err)
+			return wrap("mounting "+m.What()+" at "+m.Target, err)
 		}
 	}
+	name(Init)
 	if s.Cwd != "" {
 		fd, err := place(root, s.Cwd, false)
 		if err != nil {
@@ -47,6 +50,22 @@ func (s *Spec) makeRoot() error {
 	return s.hide()
 }
 
+// atMount begins the name that the process has while it mounts: it may never come back from a file system that does not answer.
+const atMount = "berth-mount-"
+
+// Mounting reads from the name of a process which of its spec's mounts it is at.
+func Mounting(name string) (index int, ok bool) {
+	text, ok := strings.CutPrefix(name, atMount)
+	if !ok {
+		return 0, false
+	}
+	index, err := strconv.Atoi(text)
+	return index, err == nil
+}
+
+// name names the process, for ps and for Mounting.
+func name(text string) { _ = prctl(prSetName, bytePtr(text)) }
+
 // mount mounts layers as one. Their paths are made short, as the kernel takes one page of
 // options: it is entered what they have in common.
 func (r *Root) mount() error {
@@ -60,15 +79,15 @@ func (r *Root) mount() error {
 	if err := syscall.Chdir(common); err != nil {
 		return wrap("layers in "+common, err)
 	}
-	name := func(p string) string {
+	short := func(p string) string {
 		p = strings.TrimPrefix(strings.TrimPrefix(p, common), "/")
 		return strings.NewReplacer(`\`, `\\`, ":", `\:`, ",", `\,`).Replace(p)
 	}
 	var lower []string
 	for _, l := range r.Lower {
-		lower = append(lower, name(l))
+		lower = append(lower, short(l))
 	}
-	options := "lowerdir=" + strings.Join(lower, ":") + ",upperdir=" + name(r.Upper) + ",workdir=" + name(r.Work)
+	options := "lowerdir=" + strings.Join(lower, ":") + ",upperdir=" + short(r.Upper) + ",workdir=" + short(r.Work)
 	if len(options) >= os.Getpagesize() {
 		return &fault{"the image has too many layers for one mount: flatten it", 128}
 	}

@@ -57,6 +57,8 @@ type Mount struct {
 	// Type is "bind", or a file system's: tmpfs, proc, sysfs, devpts, mqueue.
 	Type   string
 	Source string `json:",omitempty"`
+	// Make makes Source a directory if it is not there: a hostPath without a type need not be, as containerd has it.
+	Make   bool `json:",omitempty"`
 	Target string
 	// Flags are MOUNT_ATTR_...
 	Flags uint64 `json:",omitempty"`

@@ -1,0 +1,76 @@
+package embedded_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// A volume whose file system does not answer holds the start of its container up for a time; the error names it, and all can be removed.
+func TestHungVolume(t *testing.T) {
+	t.Parallel()
+	r := &rig{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 3 * time.Second }), t}
+	r.Workload(t)
+	hung := filepath.Join(r.Dir, "hung")
+	if err := os.Mkdir(hung, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err != nil {
+		testkit.Skip(t, "fuse", err.Error())
+	}
+	if err := unix.Mount("hung", hung, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", server.Fd())); err != nil {
+		testkit.Skip(t, "fuse", err.Error())
+	}
+	t.Cleanup(func() {
+		_ = server.Close() // who waits for it goes on
+		if err := unix.Unmount(hung, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	box, of := r.box("waits", nil)
+	c := config("c")
+	c.Mounts = []*cri.Mount{{HostPath: hung, ContainerPath: "/data"}}
+	id := r.create(box, of, c)
+	err = r.Service.StartContainer(context.Background(), id)
+	want := "mounting " + hung + " at /data"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("started: %v, want %q", err, want)
+	}
+	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, want) {
+		t.Errorf("%v %d %s %q, want it exited with 128, StartError", s.State, s.ExitCode, s.Reason, s.Message)
+	}
+	if err := r.Service.RemovePodSandbox(context.Background(), box); err != nil {
+		t.Error(err)
+	}
+}
+
+// What cannot even be begun has ended, too, with the code and the reason that containerd gives.
+func TestStartWithoutSandbox(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("down", nil)
+	id := r.create(box, of, shell("c", "exec sleep 1000"))
+	if err := r.Service.StopPodSandbox(context.Background(), box); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "its sandbox is down") {
+		t.Errorf("started: %v, want that its sandbox is down", err)
+	}
+	for _, when := range []string{"then", "after a restart of the agent"} {
+		if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
+			t.Errorf("%s: %v %d %s, want it exited with 128, StartError", when, s.State, s.ExitCode, s.Reason)
+		}
+		r.Restart(t)
+	}
+}
