@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,58 +8,35 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
 
-	"github.com/berthproject/berth/agent/cgroup"
-	"github.com/berthproject/berth/agent/runtime/cri/containerd"
-	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/agent/virtual"
-	"github.com/berthproject/berth/internal/testkit"
-	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// killed is a cluster with one real node whose agent, and whose container runtime,
-// are processes of their own that can be killed.
+// killed is a node whose agent, and whose container runtime, are killed.
 type killed struct {
-	*cluster
-	client  kubernetes.Interface
-	node    *virtual.Node
-	daemon  *containerd.Process // nil: pods run in the agent's own runtime
-	socket  string
-	image   string
-	agent   *process
+	*realNode
 	started int      // pods made
 	there   []string // names of those that are not deleted, oldest first
 	unknown int      // of which containerd could not say how they ended
 	out     string   // where each start of a container leaves a line
 }
 
-// TestAgentAndRuntimeKilled kills the agent, and the container runtime, again and again
-// while pods start, run, end and stop: none is lost, none runs twice, nothing is left.
-func TestAgentAndRuntimeKilled(t *testing.T) {
-	t.Run("containerd", func(t *testing.T) { agentKilled(t, false) })
-	t.Run("embedded", func(t *testing.T) {
-		if os.Getenv("BERTH_SOAK") == "" {
-			t.Skip("for make soak: the time that all of these tests may take is spent; TestEmbeddedPods kills it once")
-		}
-		agentKilled(t, true)
-	})
-}
-
-func agentKilled(t *testing.T, embeds bool) {
+// agentKilled kills the agent, and the container runtime, again and again while pods start, run, end and stop:
+// none is lost, none runs twice, nothing is left.
+func (m *machine) agentKilled(t *testing.T, embeds bool) {
 	rounds, pods := 2, 12
-	if os.Getenv("BERTH_SOAK") != "" {
+	switch {
+	case soaking():
 		rounds, pods = 20, 50
-	} else {
-		t.Parallel()
+	case emulated():
+		rounds, pods = 5, 10
+	case embeds:
+		rounds = 1
 	}
-	k := newKilled(t, embeds)
+	k := m.toKill(t, embeds)
 	k.make(t, pods)
 	for i := range rounds {
 		k.churn(t, pods/5, i)
@@ -89,59 +65,18 @@ func agentKilled(t *testing.T, embeds bool) {
 	fmt.Printf("soak: "+what+" among %d pods that start, run and stop (%d in all): none lost, none run twice, nothing left; of %d the runtime did not know how they ended\n", rounds, pods, k.started, k.unknown)
 }
 
-func newKilled(t *testing.T, embeds bool) *killed {
+// toKill makes a node for that.
+func (m *machine) toKill(t *testing.T, embeds bool) *killed {
 	t.Helper()
-	if embeds {
-		if err := embedded.Missing(); err != nil {
-			testkit.Skip(t, "embedded runtime", err.Error())
-		}
-	} else if err := containerd.Missing(true); err != nil {
-		testkit.Skip(t, "containerd", err.Error())
-	}
-	image, err := container.Registry(t).Add("workload", "1", container.Image(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := newHome(t)
-	k := &killed{image: image}
-	t.Cleanup(func() { sweep(t, h.path("virtual")) })
-	place, err := virtual.At(h.path("virtual"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if k.node, err = place.Make(t.Context(), virtual.Options{Name: "v1", Memory: 2 << 30, Disk: 1 << 30}); err != nil {
-		t.Fatal(err)
-	}
-	if embeds {
-		t.Cleanup(func() { k.wipe(t) })
-	} else {
-		k.daemon, k.socket, err = containerd.Start(t.Context(), containerd.Options{
-			Dir: filepath.Join(k.node.Disk, "containerd"), State: k.node.RunDir, PodCIDR: k.node.Subnet, Bridge: k.node.Bridge})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(k.daemon.Stop)
-	}
+	lacking(t, embeds)
+	name := map[bool]string{true: "killed", false: "killed-cri"}[embeds]
+	k := &killed{realNode: m.add(t, embeds, virtual.Options{Name: name, Memory: 2 << 30, Disk: 1 << 30}, "")}
 	k.out = filepath.Join(k.node.Disk, "out")
 	if err := os.Mkdir(k.out, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	k.cluster = h.up("--nodes", "0")
-	k.client = k.cluster.client()
-	k.credential("v1", "--node", "v1")
 	k.startAgent(t)
 	return k
-}
-
-func (k *killed) startAgent(t *testing.T) {
-	t.Helper()
-	runtime := []string{"--runtime", "embedded", "--pod-cidr", k.node.Subnet}
-	if k.daemon != nil {
-		runtime = []string{"--runtime-endpoint", k.socket}
-	}
-	k.agent = k.start(append([]string{"agent", "--kubeconfig", k.path("v1.kubeconfig"), "--cgroup", k.node.Cgroup,
-		"--root-dir", filepath.Join(k.node.Disk, "agent"), "--port", "0"}, runtime...)...)
-	k.agent.says("agent of node v1")
 }
 
 // make makes n pods: every third one ends by itself, the others run on. Each start of a
@@ -155,19 +90,13 @@ func (k *killed) make(t *testing.T, n int) {
 			last, policy = "sleep 0.3", corev1.RestartPolicyNever
 		}
 		k.started++
-		_, err := k.client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: corev1.PodSpec{
-				NodeName: "v1", RestartPolicy: policy, TerminationGracePeriodSeconds: ptr.To(int64(1)),
-				Volumes: []corev1.Volume{{Name: "out", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: k.out}}},
-					{Name: "mem", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}}},
-				Containers: []corev1.Container{{Name: "main", Image: k.image, Command: []string{"/bin/sh", "-c", "echo started >> /out/" + name + "; " + last},
-					VolumeMounts: []corev1.VolumeMount{{Name: "out", MountPath: "/out"}, {Name: "mem", MountPath: "/mem"}}}},
-			},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		k.makePod(t, name, func(s *corev1.PodSpec, c *corev1.Container) {
+			s.RestartPolicy = policy
+			s.Volumes = []corev1.Volume{{Name: "out", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: k.out}}},
+				{Name: "mem", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}}}
+			c.Command = []string{"/bin/sh", "-c", "echo started >> /out/" + name + "; " + last}
+			c.VolumeMounts = []corev1.VolumeMount{{Name: "out", MountPath: "/out"}, {Name: "mem", MountPath: "/mem"}}
+		})
 		k.there = append(k.there, name)
 	}
 }
@@ -178,7 +107,7 @@ func (k *killed) make(t *testing.T, n int) {
 func (k *killed) churn(t *testing.T, n, round int) {
 	t.Helper()
 	for _, name := range k.there[:n] {
-		if err := k.client.CoreV1().Pods("default").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		if err := k.client.CoreV1().Pods(k.name).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,14 +139,14 @@ func (k *killed) starts(pod string) int {
 func (k *killed) settled(t *testing.T) {
 	t.Helper()
 	eventually(t, 2*happenWithin, func() error {
-		list, err := k.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+		all, err := k.pods(t.Context())
 		if err != nil {
 			return err
 		}
 		var names []string
 		var errs []error
 		k.unknown = 0
-		for _, p := range list.Items {
+		for _, p := range all {
 			names = append(names, p.Name)
 			want := corev1.PodRunning
 			if p.Spec.RestartPolicy == corev1.RestartPolicyNever {
@@ -257,7 +186,7 @@ func (k *killed) ranOnce(t *testing.T) {
 		if !there || ends {
 			continue
 		}
-		p, err := k.client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+		p, err := k.client.CoreV1().Pods(k.name).Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,52 +210,4 @@ func unknown(p *corev1.Pod) bool {
 func sameNames(a, b []string) bool {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	return slices.Equal(a, b)
-}
-
-// empty deletes all pods and waits until nothing of any is left on the node.
-func (k *killed) empty(t *testing.T) {
-	t.Helper()
-	for _, name := range k.there {
-		if err := k.client.CoreV1().Pods("default").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			t.Fatal(err)
-		}
-	}
-	eventually(t, 2*happenWithin, func() error { return k.left(t.Context()) })
-}
-
-// left says what is left of pods.
-func (k *killed) left(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	var errs []error
-	list, err := k.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
-	if err != nil || len(list.Items) > 0 {
-		errs = append(errs, fmt.Errorf("%d pods in the API: %w", len(list.Items), err))
-	}
-	errs = append(errs, k.leftInRuntime(ctx))
-	host, err := cgroup.Find()
-	if err != nil {
-		return err
-	}
-	for _, level := range []string{"", "burstable", "besteffort"} {
-		groups, _ := host.Children(filepath.Join(k.node.Cgroup, "berthpods", level))
-		for _, g := range groups {
-			if strings.HasPrefix(filepath.Base(g), "pod") {
-				errs = append(errs, fmt.Errorf("cgroup %s", g))
-			}
-		}
-	}
-	for _, dir := range []string{"pods", "log/pods"} {
-		if files, _ := filepath.Glob(filepath.Join(k.node.Disk, "agent", dir, "*")); len(files) > 0 {
-			errs = append(errs, fmt.Errorf("directories %v", files))
-		}
-	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	for line := range strings.Lines(string(mounts)) {
-		// What is left to be mounted is the disk.
-		if point := strings.Fields(line)[4]; strings.HasPrefix(point, k.node.Disk+"/") || strings.HasPrefix(point, k.node.RunDir+"/") {
-			errs = append(errs, fmt.Errorf("mounted: %s", point))
-		}
-	}
-	return errors.Join(append(errs, err)...)
 }

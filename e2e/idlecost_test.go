@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 // TestSoakIdleCost measures what an agent costs whose 100 pods do nothing: at most 2 %
@@ -21,20 +20,14 @@ func TestSoakIdleCost(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") == "" {
 		t.Skip("for make soak: it takes minutes, and a machine that does little else")
 	}
-	k := newKilled(t, false)
+	k := newMachine(t).toKill(t, false)
 	for i := range pods {
-		_, err := k.client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("idle", i)},
-			Spec: corev1.PodSpec{NodeName: "v1", TerminationGracePeriodSeconds: ptr.To(int64(1)),
-				Containers: []corev1.Container{{Name: "main", Image: k.image, Command: []string{"/bin/sleep", "3600"}}}},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		k.there = append(k.there, fmt.Sprint("idle", i))
+		k.makePod(t, fmt.Sprint("idle", i), func(s *corev1.PodSpec, c *corev1.Container) {
+			s.RestartPolicy, c.Command = corev1.RestartPolicyAlways, []string{"/bin/sleep", "3600"}
+		})
 	}
 	eventually(t, 5*time.Minute, func() error {
-		list, err := k.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "status.phase=Running"})
+		list, err := k.client.CoreV1().Pods(k.name).List(t.Context(), metav1.ListOptions{FieldSelector: "status.phase=Running"})
 		if err == nil && len(list.Items) < pods {
 			err = fmt.Errorf("%d of %d pods run", len(list.Items), pods)
 		}

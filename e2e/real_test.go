@@ -88,7 +88,11 @@ func (c *realCluster) get(name string) *corev1.Pod {
 // TestRealPods runs pods in containers, from `berth up` alone, and leaves nothing behind.
 func TestRealPods(t *testing.T) {
 	t.Parallel()
-	upReal(t).runsPods(t)
+	c := upReal(t)
+	wrong := c.makeWrongPods()
+	t.Run("volumes of each kind", c.volumesOfEachKind)
+	t.Run("wrong pods", func(t *testing.T) { c.wrongPodsAreShown(t, wrong) })
+	c.runsPods(t)
 }
 
 // TestEmbeddedPods does the same with nothing installed.

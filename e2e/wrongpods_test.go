@@ -3,6 +3,8 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,11 +65,9 @@ func wrongPods() map[string]wrongPod {
 	}
 }
 
-// TestWrongPods gives a node pods that cannot be meant: each is told of as the kubelet tells of it,
-// and none keeps a good one from running.
-func TestWrongPods(t *testing.T) {
-	t.Parallel()
-	c := upReal(t)
+// makeWrongPods gives a node pods that cannot be meant, and a good one.
+func (c *realCluster) makeWrongPods() map[string]wrongPod {
+	c.t.Helper()
 	c.must("create", "configmap", "there", "--from-literal=a=1")
 	pods := wrongPods()
 	var manifests []string
@@ -80,6 +80,12 @@ func TestWrongPods(t *testing.T) {
 		manifests = append(manifests, strings.ReplaceAll(c.pod(name, p.spec, strings.TrimSpace(container)), fmt.Sprintf("image: %q", c.image), fmt.Sprintf("image: %q", image)))
 	}
 	c.run(append(manifests, c.pod("good", "", "workingDir: /"))...)
+	return pods
+}
+
+// wrongPodsAreShown: each is told of as the kubelet tells of it, and none keeps the good one from running.
+func (c *realCluster) wrongPodsAreShown(t *testing.T, pods map[string]wrongPod) {
+	names := slices.Collect(maps.Keys(pods))
 	eventually(t, happenWithin, func() error {
 		var events corev1.EventList
 		c.json(&events, "get", "events")
@@ -101,6 +107,7 @@ func TestWrongPods(t *testing.T) {
 		return errors.Join(errs...)
 	})
 	c.must("wait", "--for=condition=Ready", "pod/good", "--timeout=60s")
+	c.must(append([]string{"delete", "pod", "good", "--wait=false"}, names...)...)
 }
 
 // shown checks that what is wrong with a pod can be seen.

@@ -71,6 +71,9 @@ func (n *node) ballast() string {
 	if n.imageFs != n.nodeFs {
 		if apart, err := different(n.opts.Root, n.imageFs.Dir()); err == nil && apart {
 			dir = filepath.Dir(n.imageFs.Dir())
+			if above, err := different(dir, n.imageFs.Dir()); err == nil && above { // the disk is mounted there
+				dir = n.imageFs.Dir()
+			}
 		}
 	}
 	return filepath.Join(dir, "berth.ballast")

@@ -22,11 +22,14 @@ func Program(t testing.TB, pkg string) string {
 }
 
 func buildProgram(pkg string) (string, error) {
+	name := path.Base(path.Dir(pkg)) + "-" + path.Base(pkg)
+	if built := os.Getenv(BuiltEnv); built != "" {
+		return filepath.Join(built, name), nil
+	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("berth-test-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	name := path.Base(path.Dir(pkg)) + "-" + path.Base(pkg)
 	lock, err := os.OpenFile(filepath.Join(dir, name+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", err

@@ -56,6 +56,18 @@ func Disk(t testing.TB, bytes, inodes int64) string {
 	return root
 }
 
+// Bind shows a directory at another place, which is made, until the test ends.
+func Bind(t testing.TB, from, at string) {
+	t.Helper()
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount(from, at, "", unix.MS_BIND, ""); err != nil {
+		testkit.Skip(t, "mount", err.Error())
+	}
+	t.Cleanup(func() { unmount(t, at) })
+}
+
 // unmount waits for what still holds the disk: processes that were killed take their time. What is
 // mounted below it goes first.
 func unmount(t testing.TB, dir string) {

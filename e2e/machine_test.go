@@ -1,0 +1,218 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/virtual"
+	"github.com/berthproject/berth/internal/testkit"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// machine is a cluster of real nodes that are parts of this machine. The agent of each, and its container
+// runtime, are processes of their own, which can be killed.
+type machine struct {
+	*cluster
+	place    *virtual.Place
+	registry *oci.Registry
+	image    string // of the workload program and a shell
+	made     int    // nodes
+}
+
+// realNode is a node of them. Its pods are in a namespace of its name.
+type realNode struct {
+	*cluster
+	name      string
+	client    kubernetes.Interface
+	node      *virtual.Node
+	daemon    *containerd.Process // nil: pods run in the agent's own runtime
+	socket    string
+	image     string
+	agent     *process
+	agentArgs []string // more flags for it
+}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	h := newHome(t)
+	m := &machine{registry: container.Registry(t)}
+	var err error
+	if m.image, err = m.registry.Add("workload", "1", container.Image(t)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sweep(t, h.path("virtual")) })
+	if m.place, err = virtual.At(h.path("virtual")); err != nil {
+		t.Fatal(err)
+	}
+	m.cluster = h.up("--nodes", "0")
+	return m
+}
+
+// lacking skips the test where the machine lacks what real nodes are made of.
+func lacking(t *testing.T, embeds bool) {
+	t.Helper()
+	if err := virtual.Missing(); err != nil {
+		testkit.Skip(t, "virtual nodes", err.Error())
+	}
+	if embeds {
+		if err := embedded.Missing(); err != nil {
+			testkit.Skip(t, "embedded runtime", err.Error())
+		}
+	} else if err := containerd.Missing(true); err != nil {
+		testkit.Skip(t, "containerd", err.Error())
+	}
+}
+
+// add makes a node, until the test ends; imagefs is where its images are, on its own disk when empty.
+// The agent is to be started, by startAgent.
+func (m *machine) add(t *testing.T, embeds bool, o virtual.Options, imagefs string) *realNode {
+	t.Helper()
+	m.made++
+	o.Index = m.made
+	n := &realNode{cluster: &cluster{home{t, m.dir}, m.proc, m.kubeconfig}, name: o.Name, image: m.image}
+	n.client = n.cluster.client()
+	var err error
+	if n.node, err = m.place.Make(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if embeds {
+		t.Cleanup(func() { n.wipe(t) })
+		if imagefs != "" {
+			container.Bind(t, imagefs, filepath.Join(n.node.Disk, "agent", "images"))
+		}
+	} else {
+		if imagefs == "" {
+			imagefs = n.node.Disk
+		}
+		n.daemon, n.socket, err = containerd.Start(t.Context(), containerd.Options{
+			Dir: filepath.Join(imagefs, "containerd"), State: n.node.RunDir, PodCIDR: n.node.Subnet, Bridge: n.node.Bridge})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(n.daemon.Stop)
+	}
+	_, err = n.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.name}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.credential(n.name, "--node", n.name)
+	eventually(t, happenWithin, func() error {
+		_, err := n.client.CoreV1().ServiceAccounts(n.name).Get(t.Context(), "default", metav1.GetOptions{})
+		return err
+	})
+	return n
+}
+
+func (n *realNode) startAgent(t *testing.T) {
+	t.Helper()
+	args := []string{"agent", "--kubeconfig", n.path(n.name + ".kubeconfig"), "--cgroup", n.node.Cgroup,
+		"--root-dir", filepath.Join(n.node.Disk, "agent"), "--port", "0"}
+	if n.daemon != nil {
+		args = append(args, "--runtime-endpoint", n.socket)
+	} else {
+		args = append(args, "--runtime", "embedded", "--pod-cidr", n.node.Subnet)
+	}
+	n.agent = n.start(append(args, n.agentArgs...)...)
+	n.agent.says("agent of node " + n.name)
+}
+
+// makePod makes a pod on the node, whatever a scheduler thinks. change may be nil.
+func (n *realNode) makePod(t *testing.T, name string, change func(*corev1.PodSpec, *corev1.Container), args ...string) {
+	t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{NodeName: n.name, RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To(int64(1)),
+			Containers: []corev1.Container{{Name: "main", Image: n.image, Args: args}}},
+	}
+	if change != nil {
+		change(&pod.Spec, &pod.Spec.Containers[0])
+	}
+	if _, err := n.client.CoreV1().Pods(n.name).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pods are those of the node.
+func (n *realNode) pods(ctx context.Context) ([]corev1.Pod, error) {
+	list, err := n.client.CoreV1().Pods(n.name).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// until waits until a pod is in the phase, for the reason.
+func (n *realNode) until(t *testing.T, name string, phase corev1.PodPhase, reason string) *corev1.Pod {
+	t.Helper()
+	var p *corev1.Pod
+	eventually(t, happenWithin, func() (err error) {
+		if p, err = n.client.CoreV1().Pods(n.name).Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+			return err
+		}
+		if p.Status.Phase != phase || p.Status.Reason != reason {
+			return fmt.Errorf("pod %s is %s for %q (%s), want %s for %q: %+v", name, p.Status.Phase, p.Status.Reason, p.Status.Message, phase, reason, p.Status.ContainerStatuses)
+		}
+		return nil
+	})
+	return p
+}
+
+// condition waits until a condition of the node is as wanted.
+func (n *realNode) condition(t *testing.T, of corev1.NodeConditionType, want corev1.ConditionStatus) {
+	t.Helper()
+	eventually(t, happenWithin, func() error {
+		node, err := n.client.CoreV1().Nodes().Get(t.Context(), n.name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, c := range node.Status.Conditions {
+			if c.Type == of && c.Status == want {
+				return nil
+			}
+		}
+		return fmt.Errorf("conditions %+v, want %s %s", node.Status.Conditions, of, want)
+	})
+}
+
+// empty deletes all pods and waits until nothing of any is left on the node.
+func (n *realNode) empty(t *testing.T) {
+	t.Helper()
+	if err := n.client.CoreV1().Pods(n.name).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*happenWithin, func() error { return n.left(t.Context()) })
+}
+
+// usage reads what is used of the node's memory.
+func (n *realNode) usage(t *testing.T) (read func() (int64, error), capacity int64) {
+	t.Helper()
+	host, err := cgroup.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := host.Open(n.node.Cgroup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	if capacity, err = g.Capacity(); err != nil {
+		t.Fatal(err)
+	}
+	return g.Usage, capacity
+}
+
+// soaking says that this is make soak, emulated that this is the machine of make test-v2.
+func soaking() bool  { return os.Getenv("BERTH_SOAK") != "" }
+func emulated() bool { return os.Getenv("BERTH_V2") != "" }
