@@ -3,6 +3,7 @@
 //
 //	Service, its pods, their nodes ─▶ one key a Service ─┬─▶ EndpointSlices (k8s.io/endpointslice's reconciler)
 //	                                                     └─▶ Endpoints
+//	Endpoints of others, for a Service without selector ─▶ mirrored EndpointSlices
 //
 // A pod is serving while it is Ready, terminating from its deletionTimestamp on, and ready
 // when it is serving and not terminating, or when the Service publishes addresses that are not ready.
@@ -17,5 +18,5 @@
 // Departures from Kubernetes: one loop writes both kinds; a Service of many pods is looked at
 // less often while its pods change (pace a pod), so that a rollout of thousands costs a bounded share of
 // a processor; slices of a deleted Service are deleted here, and not only where garbage is collected.
-// Endpoints without selector are not mirrored into slices.
+// Of a subset with more than 1,000 addresses the first 1,000 are mirrored, as upstream, which tells of that by an event.
 package endpoints

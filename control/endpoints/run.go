@@ -3,6 +3,7 @@ package endpoints
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,12 +83,17 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "endpoint-slice-controller"}), manager,
 		endpointslice.WithPreferSameTrafficDistributionEnabled(true))
 	e.loop = loop.New("endpoint_slice", "Writing the endpoints", log, e.sync)
+	m := &mirror{client: client, services: e.services, legacy: e.legacy, slices: e.slices, tracker: util.NewEndpointSliceTracker()}
+	m.loop = loop.New("endpoint_slice_mirroring_controller", "Mirroring Endpoints into slices", log, m.sync)
 	zones := loop.New("endpoint_slice_topology", "Counting the zones' processors", log, e.weighZones)
 	for _, err := range []error{
 		loop.Watch(core.Services().Informer(), e.serviceChanged),
 		loop.Watch(core.Pods().Informer(), e.podChanged),
 		loop.Watch(slices.Informer(), e.sliceChanged),
 		loop.Watch(legacy.Informer(), e.legacyChanged),
+		loop.Watch(core.Services().Informer(), m.serviceChanged),
+		loop.Watch(slices.Informer(), m.sliceChanged),
+		loop.Watch(legacy.Informer(), m.legacyChanged),
 		loop.Watch(core.Nodes().Informer(), func(old, now *corev1.Node) {
 			if weighs(old) != weighs(now) {
 				zones.Add(struct{}{})
@@ -107,10 +113,11 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		core.Nodes().Informer().HasSynced, slices.Informer().HasSynced, legacy.Informer().HasSynced) {
 		return nil
 	}
-	done := make(chan struct{})
-	go func() { defer close(done); zones.Run(ctx, 1) }()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { zones.Run(ctx, 1) })
+	wg.Go(func() { m.loop.Run(ctx, 1) })
 	e.loop.Run(ctx, workers)
-	<-done
 	return nil
 }
 

@@ -1,0 +1,150 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/endpointslice/util"
+
+	"github.com/berthproject/berth/control/loop"
+)
+
+// mirrorManager is what mirrored slices are labelled with: upstream's name.
+const mirrorManager = "endpointslicemirroring-controller.k8s.io"
+
+// mirror has Endpoints that somebody else writes, for a Service without selector, in EndpointSlices, too.
+type mirror struct {
+	client   kubernetes.Interface
+	services corelisters.ServiceLister
+	legacy   corelisters.EndpointsLister
+	slices   discoverylisters.EndpointSliceLister
+	tracker  *util.EndpointSliceTracker
+	loop     *loop.Loop[service]
+}
+
+// sync brings the mirrored slices of one Service up to date.
+func (m *mirror) sync(ctx context.Context, k service) (time.Duration, error) {
+	s, source, err := m.mirrored(k)
+	if err != nil {
+		return 0, err
+	}
+	mine, err := m.slicesOf(k)
+	if err != nil {
+		return 0, err
+	}
+	if source == nil {
+		if s == nil && len(mine) == 0 {
+			m.tracker.DeleteService(k.namespace, k.name)
+		}
+		return 0, m.remove(ctx, mine)
+	}
+	if m.tracker.StaleSlices(s, mine) {
+		return catchUp, nil
+	}
+	changed, left := matched(mirrorOf(source), mine)
+	errs := []error{m.remove(ctx, left)}
+	for _, slice := range changed {
+		errs = append(errs, benign(m.write(ctx, slice)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return 0, fmt.Errorf("endpoints %s: %w", k, err)
+	}
+	return 0, nil
+}
+
+// mirrored is a Service and its Endpoints; these are nil if they are not to be mirrored.
+func (m *mirror) mirrored(k service) (*corev1.Service, *corev1.Endpoints, error) {
+	s, err := m.services.Services(k.namespace).Get(k.name)
+	if err != nil {
+		return nil, nil, benign(err)
+	}
+	e, err := m.legacy.Endpoints(k.namespace).Get(k.name)
+	if err != nil {
+		return nil, nil, benign(err)
+	}
+	if _, elects := e.Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; elects || s.Spec.Selector != nil || e.Labels[discoveryv1.LabelSkipMirror] == "true" || e.DeletionTimestamp != nil {
+		return s, nil, nil
+	}
+	return s, e, nil
+}
+
+func (m *mirror) slicesOf(k service) (out []*discoveryv1.EndpointSlice, err error) {
+	all, err := m.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
+		discoveryv1.LabelServiceName: k.name, discoveryv1.LabelManagedBy: mirrorManager}))
+	for _, s := range all {
+		if s.DeletionTimestamp == nil {
+			out = append(out, s)
+		}
+	}
+	return out, err
+}
+
+// matched are the slices to be written so that all of want are there, and those of have that are left over. A slice
+// goes on as one with its own endpoints, or else with any of its family and ports.
+func matched(want, have []*discoveryv1.EndpointSlice) (changed, left []*discoveryv1.EndpointSlice) {
+	for _, whole := range []bool{true, false} {
+		var rest []*discoveryv1.EndpointSlice
+		for _, w := range want {
+			i := slices.IndexFunc(have, func(h *discoveryv1.EndpointSlice) bool {
+				return h.AddressType == w.AddressType && equality.Semantic.DeepEqual(h.Ports, w.Ports) && (!whole || equality.Semantic.DeepEqual(h.Endpoints, w.Endpoints))
+			})
+			if i < 0 {
+				rest = append(rest, w)
+				continue
+			}
+			if next, same := continued(have[i], w); !same {
+				changed = append(changed, next)
+			}
+			have = slices.Delete(slices.Clone(have), i, i+1)
+		}
+		want = rest
+	}
+	return append(changed, want...), have
+}
+
+// continued is a slice that is there, as it is wanted, and whether it is so already.
+func continued(have, want *discoveryv1.EndpointSlice) (next *discoveryv1.EndpointSlice, same bool) {
+	next = have.DeepCopy()
+	next.Labels, next.Annotations, next.OwnerReferences, next.Endpoints = want.Labels, want.Annotations, want.OwnerReferences, want.Endpoints
+	return next, equality.Semantic.DeepEqual(have, next)
+}
+
+// write creates a slice without a name, and updates one that has one.
+func (m *mirror) write(ctx context.Context, s *discoveryv1.EndpointSlice) (err error) {
+	api := m.client.DiscoveryV1().EndpointSlices(s.Namespace)
+	if s.Name == "" {
+		s, err = api.Create(ctx, s, metav1.CreateOptions{})
+	} else {
+		s, err = api.Update(ctx, s, metav1.UpdateOptions{})
+	}
+	if err == nil {
+		m.tracker.Update(s)
+	}
+	return err
+}
+
+func (m *mirror) remove(ctx context.Context, list []*discoveryv1.EndpointSlice) error {
+	var errs []error
+	for _, s := range list {
+		err := m.client.DiscoveryV1().EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
+		if err == nil {
+			m.tracker.ExpectDeletion(s)
+		} else if !apierrors.IsNotFound(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

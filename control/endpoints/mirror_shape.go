@@ -1,0 +1,88 @@
+package endpoints
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// perSubset is how many addresses of a subset are mirrored: upstream's default.
+const perSubset = 1000
+
+// longestPrefix leaves room for what the API server appends to a name.
+const longestPrefix = 253 - 6
+
+// mirrorOf is what Endpoints say as slices: one for each family of addresses of a subset, or several if it has many. They have no names.
+func mirrorOf(e *corev1.Endpoints) (out []*discoveryv1.EndpointSlice) {
+	for i := range e.Subsets {
+		subset := &e.Subsets[i]
+		families := map[discoveryv1.AddressType][]discoveryv1.Endpoint{}
+		taken := 0
+		for _, list := range []struct {
+			addresses []corev1.EndpointAddress
+			ready     bool
+		}{{subset.Addresses, true}, {subset.NotReadyAddresses, false}} {
+			for j := range list.addresses {
+				if family, ok := familyOf(list.addresses[j].IP); ok && taken < perSubset {
+					families[family] = append(families[family], endpointOf(&list.addresses[j], list.ready))
+					taken++
+				}
+			}
+		}
+		for _, family := range slices.Sorted(maps.Keys(families)) {
+			found := families[family]
+			slices.SortStableFunc(found, func(a, b discoveryv1.Endpoint) int { return cmp.Compare(a.Addresses[0], b.Addresses[0]) })
+			for chunk := range slices.Chunk(found, perSlice) {
+				out = append(out, &discoveryv1.EndpointSlice{ObjectMeta: mirrorMeta(e), AddressType: family, Endpoints: chunk, Ports: mirroredPorts(subset.Ports)})
+			}
+		}
+	}
+	return out
+}
+
+func familyOf(ip string) (discoveryv1.AddressType, bool) {
+	a, err := netip.ParseAddr(ip)
+	switch {
+	case err != nil:
+		return "", false
+	case a.Is4():
+		return discoveryv1.AddressTypeIPv4, true
+	}
+	return discoveryv1.AddressTypeIPv6, true
+}
+
+func endpointOf(a *corev1.EndpointAddress, ready bool) discoveryv1.Endpoint {
+	out := discoveryv1.Endpoint{Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}, NodeName: a.NodeName, TargetRef: a.TargetRef}
+	if a.Hostname != "" {
+		out.Hostname = &a.Hostname
+	}
+	return out
+}
+
+func mirroredPorts(ports []corev1.EndpointPort) (out []discoveryv1.EndpointPort) {
+	for _, p := range ports {
+		protocol := cmp.Or(p.Protocol, corev1.ProtocolTCP)
+		out = append(out, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port, Protocol: &protocol, AppProtocol: p.AppProtocol})
+	}
+	return out
+}
+
+// mirrorMeta has what the Endpoints' metadata says to others, and belongs to them.
+func mirrorMeta(e *corev1.Endpoints) metav1.ObjectMeta {
+	yes := true
+	out := metav1.ObjectMeta{Namespace: e.Namespace, GenerateName: strings.TrimRight(e.Name[:min(len(e.Name), longestPrefix)], ".-") + "-",
+		Labels: map[string]string{}, Annotations: map[string]string{},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Endpoints", Name: e.Name, UID: e.UID, Controller: &yes, BlockOwnerDeletion: &yes}}}
+	maps.Copy(out.Labels, e.Labels)
+	out.Labels[discoveryv1.LabelServiceName], out.Labels[discoveryv1.LabelManagedBy] = e.Name, mirrorManager
+	maps.Copy(out.Annotations, e.Annotations)
+	delete(out.Annotations, corev1.EndpointsLastChangeTriggerTime)
+	delete(out.Annotations, corev1.LastAppliedConfigAnnotation)
+	return out
+}
