@@ -3,8 +3,10 @@ package cgroup
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,7 +39,37 @@ func (h *Host) Kill(path string) error {
 			fresh, err = h.frozen(path, sent)
 		}
 	}
-	return err
+	// One that who was killed has left frozen would not die.
+	return errors.Join(err, h.Thaw(path))
+}
+
+// Thaw thaws the cgroup and all below it. Nobody freezes them but Kill, for a moment; an agent that is killed in it leaves them
+// frozen, with all that is in them.
+func (h *Host) Thaw(path string) error {
+	root, name, frozen, thawed := h.Dir("freezer", path), "freezer.self_freezing", "1", "THAWED"
+	state := "freezer.state"
+	if h.Mode == V2 {
+		name, state, thawed = "cgroup.freeze", "cgroup.freeze", "0"
+	}
+	if root == "" {
+		return nil
+	}
+	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return gone(err)
+		}
+		if !d.IsDir() {
+			return nil
+		}
+		if text, err := os.ReadFile(filepath.Join(at, name)); err == nil && strings.TrimSpace(string(text)) == frozen {
+			return gone(write(filepath.Join(at, state), thawed))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cgroup %s: thawing: %w", path, err)
+	}
+	return nil
 }
 
 // killRounds is how often a frozen cgroup may have new processes.

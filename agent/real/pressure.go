@@ -20,6 +20,9 @@ func (n *node) makePressure(ctx context.Context) (err error) {
 	if err := n.host.Make(pods.GroupOfPods(o.Cgroup), podsLimits(&o.Kubelet, n.object.Status.Capacity)); err != nil {
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
+	if err := n.host.Thaw(pods.GroupOfPods(o.Cgroup)); err != nil { // what an agent that was killed has left so
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
 	n.stats = stats.NewPods(stats.Options{Host: n.host, Volumes: n.volumes, Containers: n.service,
 		Also:   []string{o.Cgroup, pods.GroupOfPods(o.Cgroup)},
 		Cgroup: func(p *corev1.Pod) string { return pods.Cgroup(o.Cgroup, p) },

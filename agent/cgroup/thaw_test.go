@@ -1,0 +1,56 @@
+package cgroup_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+func TestThaw(t *testing.T)   { thaw(t, host(t)) }
+func TestV2Thaw(t *testing.T) { thaw(t, onV2(t)) }
+
+// thaw thaws what an agent that was killed has left frozen, and kills and removes it.
+func thaw(t *testing.T, h *cgroup.Host) {
+	file, on, off := filepath.Join(h.Dir("freezer", "/"), "freezer.state"), "FROZEN", "THAWED"
+	if h.Mode == cgroup.V2 {
+		file, on, off = filepath.Join(h.Dir("memory", "/"), "cgroup.freeze"), "1", "0"
+	} else if h.Dir("freezer", "/") == "" {
+		testkit.Skip(t, "freezer", "the controller is not mounted")
+	}
+	top := group(t, h, cgroup.Limits{})
+	pod := filepath.Join(top, "pod")
+	if err := h.Make(pod, cgroup.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, h, pod, "hold", "4096")
+	state := filepath.Join(filepath.Dir(file), pod, filepath.Base(file))
+	freeze := func() {
+		if err := os.WriteFile(state, []byte(on), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "it is frozen", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == on })
+	}
+	freeze()
+	if err := h.Thaw(top); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it is thawed", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == off })
+	freeze()
+	if err := h.Kill(pod); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := h.Remove(ctx, pod); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Thaw(pod); err != nil {
+		t.Errorf("thawing a removed cgroup: %v", err)
+	}
+}
