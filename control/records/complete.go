@@ -70,21 +70,30 @@ func (k *keeper) complete(ctx context.Context, of owner) (time.Duration, error) 
 		if reflect.DeepEqual(&next, e.rec) {
 			continue
 		}
-		switch err := k.door.Rewrite(ctx, e, &next); {
-		case err == nil || apierrors.IsNotFound(err):
-		case !refused(err):
+		if err := k.rewrite(ctx, e, &next); err != nil {
 			return 0, err
-		default:
-			k.o.Log.Error(err, "The record of a displaced pod cannot be completed in its event, only in the journal, if there is one", "event", klog.KRef(e.Namespace, e.Name))
-			if err := k.write(&next); err != nil {
-				return 0, err
-			}
-			k.mu.Lock()
-			k.close(e, of)
-			k.mu.Unlock()
 		}
 	}
 	return 0, nil
+}
+
+// rewrite brings a record up to next. One that the server refuses for good waits for nothing any more.
+func (k *keeper) rewrite(ctx context.Context, e *entry, next *journal.Displacement) error {
+	err := k.door.Rewrite(ctx, e, next)
+	switch {
+	case err == nil || apierrors.IsNotFound(err):
+		return nil
+	case !refused(err):
+		return err
+	}
+	k.o.Log.Error(err, "The record of a displaced pod cannot be completed in its event, only in the journal, if there is one", "event", klog.KRef(e.Namespace, e.Name))
+	if err := k.write(next); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.close(e, e.owner())
+	return nil
 }
 
 // leftAt is when a pod was seen to be gone; now, if nobody looked then.
