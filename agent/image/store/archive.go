@@ -19,8 +19,11 @@ import (
 
 // archive is a tar file with images, of which parts are read in any order.
 type archive struct {
-	file  *os.File
-	files map[string]part
+	file   *os.File
+	files  map[string]part
+	layers int               // that an image may have
+	sums   map[int64]v1.Hash // of layers, by where they are: images may have them in common, or say so
+	read   int64             // bytes of documents that were read
 }
 
 // part is where in the archive a file is.
@@ -41,7 +44,7 @@ func openArchive(stream io.Reader, dir string, limits Limits) (*archive, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{file: f, files: map[string]part{}}
+	a := &archive{file: f, files: map[string]part{}, layers: limits.Layers, sums: map[int64]v1.Hash{}}
 	if err := a.fill(stream, limits); err != nil {
 		a.close()
 		return nil, err
@@ -121,8 +124,11 @@ func (a *archive) open(name string) (*io.SectionReader, error) {
 	return io.NewSectionReader(a.file, p.at, p.size), nil
 }
 
-// read reads a document of the archive.
-func (a *archive) read(name string) ([]byte, error) {
+// maxDocuments is how much all documents of an archive may have: they are kept until its images are installed.
+const maxDocuments = 16 * maxDocument
+
+// document reads a document of the archive.
+func (a *archive) document(name string) ([]byte, error) {
 	r, err := a.open(name)
 	if err != nil {
 		return nil, err
@@ -130,12 +136,23 @@ func (a *archive) read(name string) ([]byte, error) {
 	if r.Size() > maxDocument {
 		return nil, fmt.Errorf("%q has %d bytes: at most %d are possible", name, r.Size(), maxDocument)
 	}
+	if a.read += r.Size(); a.read > maxDocuments {
+		return nil, fmt.Errorf("%w: its manifests and configurations have more than %d bytes", unpack.ErrTooLarge, maxDocuments)
+	}
 	return io.ReadAll(r)
+}
+
+// few refuses an image with too many layers before any is read.
+func (a *archive) few(layers int) error {
+	if layers > a.layers {
+		return fmt.Errorf("%w: it has %d layers: at most %d are possible", unpack.ErrTooLarge, layers, a.layers)
+	}
+	return nil
 }
 
 // blob reads a document of an OCI layout, and compares it with its digest.
 func (a *archive) blob(h v1.Hash) ([]byte, error) {
-	data, err := a.read(blobPath(h))
+	data, err := a.document(blobPath(h))
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +166,13 @@ func (a *archive) layer(name string) (packed, error) {
 	if err != nil {
 		return packed{}, err
 	}
-	h, _, err := v1.SHA256(r)
-	if err != nil {
-		return packed{}, err
+	_, at, _ := r.Outer()
+	h, known := a.sums[at]
+	if !known {
+		if h, _, err = v1.SHA256(r); err != nil {
+			return packed{}, err
+		}
+		a.sums[at] = h
 	}
 	return packed{digest: h, size: r.Size(), open: func() (io.ReadCloser, error) {
 		r, err := a.open(name)

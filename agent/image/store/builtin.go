@@ -125,6 +125,9 @@ func (s *Store) make(name, source string, config v1.Config, files func() ([]file
 	if err := w.stage(manifest, document); err != nil {
 		return err
 	}
+	if err := syncDisk(s.dir); err != nil { // as of images that come: the index never names what a power cut has emptied
+		return err
+	}
 	if _, err := w.enter(entry{media: types.OCIManifestSchema1, name: name, builtin: true}, manifest, document); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (a *archive) sources() ([]*source, error) {
 
 // dockerSources reads an archive as `docker save` makes it.
 func (a *archive) dockerSources() ([]*source, error) {
-	data, err := a.read("manifest.json")
+	data, err := a.document("manifest.json")
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,11 @@ func (a *archive) dockerSources() ([]*source, error) {
 	}
 	var out []*source
 	for _, image := range list {
+		if err := a.few(len(image.Layers)); err != nil {
+			return nil, err
+		}
 		src := &source{media: types.OCIManifestSchema1}
-		if src.config, err = a.read(image.Config); err != nil {
+		if src.config, err = a.document(image.Config); err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}
 		manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1,
@@ -126,7 +129,7 @@ func appendNamed(out []*source, src *source, names []string) ([]*source, error) 
 
 // layoutSources reads an OCI layout.
 func (a *archive) layoutSources() ([]*source, error) {
-	data, err := a.read("index.json")
+	data, err := a.document("index.json")
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +148,9 @@ func (a *archive) layoutImage(d v1.Descriptor, data []byte, name string) (*sourc
 	var manifest v1.Manifest
 	if err := json.Unmarshal(data, &manifest); err != nil {
 		return nil, fmt.Errorf("manifest %s: %w", d.Digest, err)
+	}
+	if err := a.few(len(manifest.Layers)); err != nil {
+		return nil, err
 	}
 	src := &source{name: name, media: d.MediaType, manifest: data}
 	var err error

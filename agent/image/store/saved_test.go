@@ -165,15 +165,19 @@ func TestBadArchives(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"another layer":           {replaced("layer", other), "wrong digest: packed it should be"},
-		"a longer layer":          {replaced("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "more than the announced"},
-		"another configuration":   {replaced("config", []byte("{}")), "wrong digest: want sha256:"},
-		"another manifest":        {replaced("manifest", []byte("{}")), "wrong digest: want sha256:"},
-		"another unpacked layer":  {bytes.ReplaceAll(saved(t, layer), []byte(sum(layer).Hex), []byte(sum(other).Hex)), "wrong digest: unpacked it should be"},
-		"a name without end":      {layerOf(t, file(strings.Repeat("n", 5000), "")), "a name in the file has more than 4095 bytes"},
-		"no image":                {layer, "neither manifest.json (of docker save) nor index.json"},
-		"no tar file":             {[]byte("hello"), "it is no tar file with images"},
-		"another machine's":       {bytes.ReplaceAll(saved(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "it is for s39"},
+		"another layer":          {replaced("layer", other), "wrong digest: packed it should be"},
+		"a longer layer":         {replaced("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "more than the announced"},
+		"another configuration":  {replaced("config", []byte("{}")), "wrong digest: want sha256:"},
+		"another manifest":       {replaced("manifest", []byte("{}")), "wrong digest: want sha256:"},
+		"another unpacked layer": {bytes.ReplaceAll(saved(t, layer), []byte(sum(layer).Hex), []byte(sum(other).Hex)), "wrong digest: unpacked it should be"},
+		"a name without end":     {layerOf(t, file(strings.Repeat("n", 5000), "")), "a name in the file has more than 4095 bytes"},
+		"no image":               {layer, "neither manifest.json (of docker save) nor index.json"},
+		"no tar file":            {[]byte("hello"), "it is no tar file with images"},
+		"another machine's":      {bytes.ReplaceAll(saved(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "it is for s39"},
+		"too many names of one layer": {layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",
+			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": slices.Repeat([]string{"l"}, 100_000)}})))), "it has 100000 layers: at most 3 are possible"},
+		"too many documents": {layerOf(t, file("config.json", strings.Repeat(" ", 8<<20)), file("manifest.json",
+			string(encode(t, slices.Repeat([]map[string]any{{"Config": "config.json"}}, 20))))), "manifests and configurations have more than"},
 		"too many layers":         {saved(t, several...), "it has 4 layers: at most 3 are possible"},
 		"a layer that is missing": {bytes.ReplaceAll(saved(t, layer), []byte("0/layer.tar\x00"), []byte("0/layer.rat\x00")), ""},
 	} {
