@@ -95,11 +95,11 @@ func (n *Network) address(a netip.Addr) *netlink.Addr {
 // device is the host's end of the pair of a pod.
 func device(id string) string { return "be" + id[:min(len(id), 12)] }
 
-// Attach gives the network namespace of a process an address; id is who it is for.
-func (n *Network) Attach(id string, pid int) (netip.Addr, error) {
+// Attach gives a network namespace, an open file of it, an address; id is who it is for.
+func (n *Network) Attach(id string, namespace *os.File) (netip.Addr, error) {
 	a, err := n.take(id)
 	if err == nil {
-		if err = n.connect(id, pid, a); err != nil {
+		if err = n.connect(id, netns.NsHandle(namespace.Fd()), a); err != nil {
 			err = errors.Join(err, n.Detach(id))
 		}
 	}
@@ -133,16 +133,11 @@ func (n *Network) take(id string) (netip.Addr, error) {
 }
 
 // connect makes the pair of devices and sets up the pod's end.
-func (n *Network) connect(id string, pid int, a netip.Addr) error {
+func (n *Network) connect(id string, ns netns.NsHandle, a netip.Addr) error {
 	bridge, err := netlink.LinkByName(n.opts.Bridge)
 	if err != nil {
 		return fmt.Errorf("the bridge: %w", err)
 	}
-	ns, err := netns.GetFromPid(pid)
-	if err != nil {
-		return fmt.Errorf("the namespace of process %d: %w", pid, err)
-	}
-	defer ns.Close()
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MasterIndex = device(id), bridge.Attrs().Index
 	// An address always comes with the same hardware address: neighbours remember it from the pod before.

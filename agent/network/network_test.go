@@ -42,8 +42,8 @@ func open(t *testing.T) (network.Options, *network.Network) {
 	return o, n
 }
 
-// namespace is a process in a network namespace of its own.
-func namespace(t *testing.T) int {
+// namespace is the network namespace of a process that has its own.
+func namespace(t *testing.T) *os.File {
 	t.Helper()
 	c := exec.Command("sleep", "1000")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
@@ -51,7 +51,12 @@ func namespace(t *testing.T) int {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-	return c.Process.Pid
+	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", c.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
 }
 
 func TestAddresses(t *testing.T) {
@@ -59,8 +64,8 @@ func TestAddresses(t *testing.T) {
 	if again, err := network.Open(o); err != nil || again == nil {
 		t.Fatalf("opened again: %v", err)
 	}
-	pid := namespace(t)
-	a, err := n.Attach("one-with-a-long-id", pid)
+	ns := namespace(t)
+	a, err := n.Attach("one-with-a-long-id", ns)
 	if err != nil || a != netip.MustParseAddr("198.51.100.2") {
 		t.Fatalf("attached: %v, %v, want 198.51.100.2", a, err)
 	}
@@ -68,7 +73,7 @@ func TestAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The next one does not get the address that has just been given back.
-	b, err := n.Attach("two", pid)
+	b, err := n.Attach("two", ns)
 	if err != nil || b != netip.MustParseAddr("198.51.100.3") {
 		t.Fatalf("attached: %v, %v, want 198.51.100.3", b, err)
 	}
@@ -95,8 +100,13 @@ func TestAddresses(t *testing.T) {
 // What cannot be attached holds no address.
 func TestNoNamespace(t *testing.T) {
 	o, n := open(t)
-	if _, err := n.Attach("nobody", 1<<30); err == nil {
-		t.Error("a process that is not there was attached")
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if _, err := n.Attach("nobody", null); err == nil {
+		t.Error("a file that is no namespace was attached")
 	}
 	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v are taken", left, err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,16 +16,15 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// answering has somebody answer at a port of the namespace of a process.
-func answering(t *testing.T, pid int, word string) {
+// answering has somebody answer at a port of a namespace.
+func answering(t *testing.T, ns *os.File, word string) {
 	t.Helper()
 	listening := make(chan net.Listener)
 	go func() {
 		runtime.LockOSThread() // which ends with this goroutine: it is in the namespace
 		var l net.Listener
-		if ns, err := netns.GetFromPid(pid); err != nil {
-			t.Error(err)
-		} else if err := netns.Set(ns); err != nil {
+		var err error
+		if err = netns.Set(netns.NsHandle(ns.Fd())); err != nil {
 			t.Error(err)
 		} else if l, err = net.Listen("tcp4", ":8080"); err != nil {
 			t.Error(err)
@@ -64,12 +64,12 @@ func TestHostPort(t *testing.T) {
 	if err := network.CanMap(); err != nil {
 		testkit.Skip(t, "iptables", err.Error())
 	}
-	pid := namespace(t)
-	address, err := n.Attach("mapped", pid)
+	ns := namespace(t)
+	address, err := n.Attach("mapped", ns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answering(t, pid, "here")
+	answering(t, ns, "here")
 	free, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -219,7 +219,7 @@ func (r *Runtime) ended(c *container, exit shim.Exit) {
 	if err := r.host.Kill(c.record.Group); err != nil {
 		r.log.Error(err, "What a container has left behind cannot be killed", "container", c.record.ID)
 	}
-	oom := exit.Code == 137 && r.host.OOMKills(c.record.Group) > 0
+	oom := r.host.OOMKills(c.record.Group) > 0 // whatever its own code is, as containerd says it: one of its other processes, perhaps
 	c.mu.Lock()
 	if c.exit == nil {
 		c.exit, c.oom = &exit, oom

@@ -126,6 +126,12 @@ func TestLimits(t *testing.T) {
 	if s := r.Exited(t, r.run(box, of, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
 		t.Errorf("it ended as %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
 	}
+	// As containerd has it, also where the first process ends by itself.
+	c = shell("parent", "/workload -memory=200Mi; exit 3")
+	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 64 << 20, OomScoreAdj: 500}
+	if s := r.Exited(t, r.run(box, of, c)); s.ExitCode != 3 || s.Reason != "OOMKilled" {
+		t.Errorf("a child was killed: it ended as %d %s, want 3 OOMKilled", s.ExitCode, s.Reason)
+	}
 	c = shell("killed", "cat /proc/self/oom_score_adj; exec sleep 1000")
 	c.Linux.Resources.OomScoreAdj = 500
 	id := r.run(box, of, c)

@@ -118,6 +118,20 @@ func (p *process) control(do func(fd int) error) error {
 	return control(p.file, do)
 }
 
+// namespace opens one of its namespaces, such as net. The process was there afterwards: its id has not been another's.
+func (p *process) namespace(name string) (*os.File, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/%s", p.pid, name))
+	if err != nil {
+		return nil, err
+	}
+	ended := true
+	_ = p.control(func(fd int) error { ended = readable(fd); return nil })
+	if ended {
+		return nil, errors.Join(os.ErrProcessDone, f.Close())
+	}
+	return f, nil
+}
+
 // close lets go of it.
 func (p *process) close() {
 	if p.file != nil {

@@ -58,7 +58,12 @@ func (r *Runtime) makeSandbox(s *sandbox) error {
 	if s.hostNetwork() {
 		return nil
 	}
-	address, err := r.network.Attach(s.record.ID, s.process.pid)
+	namespace, err := s.process.namespace("net")
+	if err != nil {
+		return err
+	}
+	defer namespace.Close()
+	address, err := r.network.Attach(s.record.ID, namespace)
 	if err != nil {
 		return err
 	}

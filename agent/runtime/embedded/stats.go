@@ -20,7 +20,13 @@ const layerFresh = 10 * time.Second
 // layerSizes are the sizes of writable layers as they were measured last.
 type layerSizes struct {
 	mu    sync.Mutex
-	known map[string]layerSize
+	known map[string]*measured
+}
+
+// measured is one of them. Who measures it holds its lock, and none of others: a layer may have a million files.
+type measured struct {
+	mu   sync.Mutex
+	size layerSize
 }
 
 type layerSize struct {
@@ -80,18 +86,27 @@ func count(n int64) *cri.UInt64Value { return &cri.UInt64Value{Value: uint64(max
 
 // layer is what a container has written onto its image, as it was in the last 10 s.
 func (r *Runtime) layer(c *container) layerSize {
-	l := &r.layers
+	m := r.layers.of(c.record.ID)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.size.at) >= layerFresh {
+		m.size = measure(filepath.Join(c.dir, "upper"))
+	}
+	return m.size
+}
+
+func (l *layerSizes) of(id string) *measured {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if size, ok := l.known[c.record.ID]; ok && time.Since(size.at) < layerFresh {
-		return size
+	m := l.known[id]
+	if m == nil {
+		m = &measured{}
+		if l.known == nil {
+			l.known = map[string]*measured{}
+		}
+		l.known[id] = m
 	}
-	size := measure(filepath.Join(c.dir, "upper"))
-	if l.known == nil {
-		l.known = map[string]layerSize{}
-	}
-	l.known[c.record.ID] = size
-	return size
+	return m
 }
 
 func (r *Runtime) forgetLayer(id string) {

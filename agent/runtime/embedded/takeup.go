@@ -86,7 +86,7 @@ func (r *Runtime) takeContainer(dir, id string) error {
 		if ids, err := shim.ReadProcesses(dir); err == nil && exit.Reason != "StartError" {
 			c.started = ids.Started
 		}
-		c.oom = exit.Code == 137 && r.host.OOMKills(record.Group) > 0
+		c.oom = r.host.OOMKills(record.Group) > 0
 		c.exit = &exit
 		close(c.over)
 		return nil
