@@ -52,11 +52,34 @@ func (x *Index) Counter(name, key string, eligible *Derived, m Matcher, minimum 
 	}
 	if minimum && !c.minimum {
 		c.minimum = true
+		x.countEligible(c)
+	}
+	return c
+}
+
+// extentKey is what the eligible nodes by domain follow from.
+type extentKey struct {
+	column   *Column
+	eligible *Derived
+}
+
+// countEligible counts the eligible nodes by domain, or takes over what a counter of
+// the same domains and the same eligible nodes has.
+func (x *Index) countEligible(c *Counter) {
+	key := extentKey{c.Column, c.Eligible}
+	like := x.extents[key]
+	if like == nil {
+		x.extents[key] = c
 		for _, id := range x.state.NodeIDs() {
 			c.nodeEligible(id, 1)
 		}
+		return
 	}
-	return c
+	if n := len(like.eligible); n > 0 {
+		c.grow(int32(n - 1))
+		copy(c.eligible, like.eligible)
+	}
+	c.domains = like.domains
 }
 
 func (x *Index) newCounter(key string, eligible *Derived, m Matcher) *Counter {

@@ -43,6 +43,7 @@ func (x *Index) Reset() {
 	x.Epoch++
 	x.derived = map[string]*Derived{}
 	x.counters, x.listed = map[string]*Counter{}, nil
+	x.extents = map[extentKey]*Counter{}
 	x.terms = map[string]*Term{}
 	x.found, x.acting = registry[*Counter]{}, registry[*Term]{}
 	x.specs = map[*model.PodSpec]*specTerms{}

@@ -28,6 +28,7 @@ type Index struct {
 	derived  map[string]*Derived
 	counters map[string]*Counter
 	listed   []*Counter // those of counters, oldest first
+	extents  map[extentKey]*Counter
 	terms    map[string]*Term
 	found    registry[*Counter]
 	acting   registry[*Term]
@@ -65,7 +66,7 @@ func (s *State) Index() *Index {
 	}
 	x := &Index{
 		state: s, columns: map[string]*Column{}, derived: map[string]*Derived{},
-		counters: map[string]*Counter{}, terms: map[string]*Term{},
+		counters: map[string]*Counter{}, extents: map[extentKey]*Counter{}, terms: map[string]*Term{},
 		specs: map[*model.PodSpec]*specTerms{}, groups: map[string]uint64{},
 	}
 	x.taints.ids = map[string]int32{}
