@@ -61,14 +61,14 @@ func newWait(b *testing.B, nodes, waiting, shapes int) *wait {
 		spec.Requests.MilliCPU += int64(i)
 		w.apps[i].spec = &spec
 	}
-	events := []scheduling.Event{scheduling.Upsert{Object: &model.Namespace{Name: "default"}}}
+	events := []scheduling.Event{&model.Namespace{Name: "default"}}
 	for _, g := range s.Groups("default") {
-		events = append(events, scheduling.Upsert{Object: &g})
+		events = append(events, &g)
 	}
 	for _, id := range s.NodeIDs() {
 		n := s.Node(id).Model
 		w.nodes = append(w.nodes, n)
-		events = append(events, scheduling.Upsert{Object: n})
+		events = append(events, n)
 		for left := n.Allocatable.MilliCPU; left > 0; {
 			pod := w.pod()
 			if left -= pod.Spec.Requests.MilliCPU; len(events)%40 == 0 || left < 1000 { // a large one fills up
@@ -78,7 +78,7 @@ func newWait(b *testing.B, nodes, waiting, shapes int) *wait {
 			}
 			pod.NodeName = n.Name
 			w.bound = append(w.bound, pod)
-			events = append(events, scheduling.Upsert{Object: pod})
+			events = append(events, pod)
 		}
 	}
 	w.m.Step(w.now, events, 0)
@@ -101,7 +101,7 @@ func (w *wait) pod() *model.Pod {
 
 // arrives lets a new pod be found not to fit, and takes no time.
 func (w *wait) arrives() {
-	w.step(false, scheduling.Upsert{Object: w.pod()})
+	w.step(false, w.pod())
 }
 
 // event lets one thing happen.
@@ -116,11 +116,11 @@ func (w *wait) event() {
 		pod := w.pod()
 		pod.NodeName = n.Name
 		w.foreign = append(w.foreign, pod)
-		w.step(true, scheduling.Upsert{Object: pod})
+		w.step(true, pod)
 	case k < 15:
 		w.step(true, w.gone(&w.foreign))
 	default:
-		w.step(true, scheduling.Upsert{Object: w.changed(n, k)})
+		w.step(true, w.changed(n, k))
 	}
 	w.events++
 	for range w.binds - before { // as many come as were placed
@@ -165,7 +165,7 @@ func (w *wait) step(timed bool, events ...scheduling.Event) {
 				pod.NodeName = e.Node
 				w.bound = append(w.bound, &pod)
 				w.binds++
-				events = append(events, scheduling.Outcome{ID: e.ID}, scheduling.Upsert{Object: &pod})
+				events = append(events, scheduling.Outcome{ID: e.ID}, &pod)
 			case scheduling.Reject:
 				if timed {
 					w.wasted++

@@ -36,9 +36,9 @@ func way(b *testing.B, nodes int) {
 	m, in := scheduling.New(cfg), intake.New()
 	now := time.Unix(1_700_000_000, 0)
 	s := mixed(nodes)
-	events := []scheduling.Event{scheduling.Upsert{Object: &model.Namespace{Name: "default"}}}
+	events := []scheduling.Event{&model.Namespace{Name: "default"}}
 	for _, id := range s.NodeIDs() {
-		events = append(events, scheduling.Upsert{Object: s.Node(id).Model})
+		events = append(events, s.Node(id).Model)
 	}
 	m.Step(now, events, 0)
 	const hold = 1000
@@ -55,13 +55,13 @@ func way(b *testing.B, nodes int) {
 		}
 		pod.Name, pod.Spec.NodeName = fmt.Sprintf("web-%d", i), ""
 		pod.UID = types.UID("b1946ac9-2492-4d23-8f9c-" + pod.Name)
-		effects, _ := m.Step(now, append(events, scheduling.Upsert{Object: in.Pod(pod)}), 1)
+		effects, _ := m.Step(now, append(events, in.Pod(pod)), 1)
 		bind, ok := effects[0].(scheduling.Bind)
 		if !ok {
 			b.Fatalf("pod %d: %+v", i, effects[0])
 		}
 		pod.Spec.NodeName = bind.Node
-		m.Step(now, append(events[:0], scheduling.Outcome{ID: bind.ID}, scheduling.Upsert{Object: in.Pod(pod)}), 0)
+		m.Step(now, append(events[:0], scheduling.Outcome{ID: bind.ID}, in.Pod(pod)), 0)
 		now = now.Add(time.Millisecond)
 	}
 }

@@ -84,7 +84,7 @@ func (f *Feed) Run(ctx context.Context) {
 
 // follow lists and watches one kind until the context ends.
 func (f *Feed) follow(ctx context.Context, k kind) {
-	l := &ledger{feed: f, kind: k, uids: map[string]string{}}
+	l := &ledger{feed: f, kind: k, there: map[string]entry{}}
 	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: k.list, WatchFuncWithContext: k.watch}, f.client)
 	cache.NewReflectorWithOptions(lw, k.object, l, cache.ReflectorOptions{Name: "feed/" + k.name}).RunWithContext(ctx)
 }

@@ -25,10 +25,10 @@ func words(events []scheduling.Event) string {
 	out := ""
 	for _, e := range events {
 		switch e := e.(type) {
-		case scheduling.Upsert:
-			out += " +" + object(e.Object)
 		case scheduling.Remove:
 			out += " -" + object(e.Object)
+		default:
+			out += " +" + object(e)
 		}
 	}
 	return out
@@ -120,7 +120,7 @@ func TestDeviceClaimsAreOptional(t *testing.T) {
 
 func TestWhatAListDoesNotHoldWasDeleted(t *testing.T) {
 	f := New(fake.NewClientset())
-	l := &ledger{feed: f, kind: f.pods(), uids: map[string]string{}}
+	l := &ledger{feed: f, kind: f.pods(), there: map[string]entry{}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -146,7 +146,7 @@ func TestWhatAListDoesNotHoldWasDeleted(t *testing.T) {
 
 func TestConditionsOfPendingPodsAreKept(t *testing.T) {
 	f := New(fake.NewClientset())
-	l := &ledger{feed: f, kind: f.pods(), uids: map[string]string{}}
+	l := &ledger{feed: f, kind: f.pods(), there: map[string]entry{}}
 	p := pod("a", "1")
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "m"}}
 	_ = l.Add(p)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/scheduling"
 )
 
 const oneHold = `{"apiVersion":"berth.dev/v1alpha1","kind":"Hold","metadata":{"name":"%s","namespace":"ns","uid":"%[1]s","resourceVersion":"%d"},"spec":{"type":"Reserve",` +
@@ -89,7 +88,7 @@ func TestHoldsAreReadWhereTheyAreServed(t *testing.T) {
 			for len(got) < len(strings.Fields(tc.want)) {
 				<-f.Ready()
 				for _, e := range f.Take(nil) {
-					h := e.(scheduling.Upsert).Object.(*model.Hold)
+					h := e.(*model.Hold)
 					if p := h.Phantom; p == nil || p.Spec.Priority != 7 || p.Spec.Requests.MilliCPU != 500 || p.Nominated != "n1" || p.Owner.UID != "u" || len(p.Spec.Ports) != 1 {
 						t.Errorf("the phantom is %+v", h.Phantom)
 					}

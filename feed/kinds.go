@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,9 +23,11 @@ type kind struct {
 	object runtime.Object
 	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	// compile and identity give nil for what nobody needs to know.
-	compile  func(obj any) (any, error)
-	identity func(namespace, name, uid string) any
+	// compile gives nil for what nobody needs to know.
+	compile func(obj any) (any, error)
+	// gone, if there is one, is called before it is told that an object is gone.
+	gone  func(uid string)
+	quiet bool // nobody needs to know what is gone
 }
 
 // lister is the part of a typed client that reads.
@@ -36,8 +37,7 @@ type lister[L runtime.Object] interface {
 }
 
 // read makes a kind of a typed client and its compilation.
-func read[T runtime.Object, L runtime.Object, M any](name string, object T, client lister[L], compile func(T) M,
-	identity func(namespace, name, uid string) any) kind {
+func read[T runtime.Object, L runtime.Object, M any](name string, object T, client lister[L], compile func(T) M) kind {
 	return kind{name: name, object: object,
 		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
 		watch: client.Watch,
@@ -48,7 +48,6 @@ func read[T runtime.Object, L runtime.Object, M any](name string, object T, clie
 			}
 			return compile(o), nil
 		},
-		identity: identity,
 	}
 }
 
@@ -57,40 +56,27 @@ func (f *Feed) kinds() []kind {
 	core, apps, in := f.client.CoreV1(), f.client.AppsV1(), f.intake
 	return append([]kind{
 		f.pods(), f.evictions(),
-		read("nodes", &corev1.Node{}, core.Nodes(), f.compileNode, func(_, name, _ string) any { return &model.Node{Name: name} }),
-		read("namespaces", &corev1.Namespace{}, core.Namespaces(), in.Namespace,
-			func(_, name, _ string) any { return &model.Namespace{Name: name} }),
-		read("services", &corev1.Service{}, core.Services(""), in.Service, group("Service")),
-		read("replicationcontrollers", &corev1.ReplicationController{}, core.ReplicationControllers(""), in.ReplicationController,
-			group("ReplicationController")),
-		read("replicasets", &appsv1.ReplicaSet{}, apps.ReplicaSets(""), in.ReplicaSet, group("ReplicaSet")),
-		read("statefulsets", &appsv1.StatefulSet{}, apps.StatefulSets(""), in.StatefulSet, group("StatefulSet")),
-		read("poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, f.client.PolicyV1().PodDisruptionBudgets(""), in.Budget,
-			func(ns, name, _ string) any { return &model.Budget{Namespace: ns, Name: name} }),
-		read("priorityclasses", &schedulingv1.PriorityClass{}, f.client.SchedulingV1().PriorityClasses(), in.PriorityClass,
-			func(_, name, _ string) any { return &model.PriorityClass{Name: name} }),
+		read("nodes", &corev1.Node{}, core.Nodes(), f.compileNode),
+		read("namespaces", &corev1.Namespace{}, core.Namespaces(), in.Namespace),
+		read("services", &corev1.Service{}, core.Services(""), in.Service),
+		read("replicationcontrollers", &corev1.ReplicationController{}, core.ReplicationControllers(""), in.ReplicationController),
+		read("replicasets", &appsv1.ReplicaSet{}, apps.ReplicaSets(""), in.ReplicaSet),
+		read("statefulsets", &appsv1.StatefulSet{}, apps.StatefulSets(""), in.StatefulSet),
+		read("poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, f.client.PolicyV1().PodDisruptionBudgets(""), in.Budget),
+		read("priorityclasses", &schedulingv1.PriorityClass{}, f.client.SchedulingV1().PriorityClasses(), in.PriorityClass),
 	}, f.volumes()...)
 }
 
 func (f *Feed) volumes() []kind {
 	core, storage, in := f.client.CoreV1(), f.client.StorageV1(), f.intake
 	return []kind{
-		read("persistentvolumes", &corev1.PersistentVolume{}, core.PersistentVolumes(), in.PersistentVolume,
-			func(_, name, _ string) any { return &model.PersistentVolume{Name: name} }),
-		read("persistentvolumeclaims", &corev1.PersistentVolumeClaim{}, core.PersistentVolumeClaims(""), in.PersistentVolumeClaim,
-			func(ns, name, uid string) any {
-				return &model.PersistentVolumeClaim{Namespace: ns, Name: name, UID: uid}
-			}),
-		read("storageclasses", &storagev1.StorageClass{}, storage.StorageClasses(), in.StorageClass,
-			func(_, name, _ string) any { return &model.StorageClass{Name: name} }),
-		read("csinodes", &storagev1.CSINode{}, storage.CSINodes(), in.CSINode,
-			func(_, name, _ string) any { return &model.CSINode{Name: name} }),
-		read("csidrivers", &storagev1.CSIDriver{}, storage.CSIDrivers(), in.CSIDriver,
-			func(_, name, _ string) any { return &model.CSIDriver{Name: name} }),
-		read("csistoragecapacities", &storagev1.CSIStorageCapacity{}, storage.CSIStorageCapacities(""), in.CSIStorageCapacity,
-			func(ns, name, _ string) any { return &model.CSIStorageCapacity{Namespace: ns, Name: name} }),
-		read("volumeattachments", &storagev1.VolumeAttachment{}, storage.VolumeAttachments(), in.VolumeAttachment,
-			func(_, name, _ string) any { return &model.VolumeAttachment{Name: name} }),
+		read("persistentvolumes", &corev1.PersistentVolume{}, core.PersistentVolumes(), in.PersistentVolume),
+		read("persistentvolumeclaims", &corev1.PersistentVolumeClaim{}, core.PersistentVolumeClaims(""), in.PersistentVolumeClaim),
+		read("storageclasses", &storagev1.StorageClass{}, storage.StorageClasses(), in.StorageClass),
+		read("csinodes", &storagev1.CSINode{}, storage.CSINodes(), in.CSINode),
+		read("csidrivers", &storagev1.CSIDriver{}, storage.CSIDrivers(), in.CSIDriver),
+		read("csistoragecapacities", &storagev1.CSIStorageCapacity{}, storage.CSIStorageCapacities(""), in.CSIStorageCapacity),
+		read("volumeattachments", &storagev1.VolumeAttachment{}, storage.VolumeAttachments(), in.VolumeAttachment),
 	}
 }
 
@@ -106,10 +92,8 @@ func (f *Feed) pods() kind {
 		}
 		return f.intake.Pod(p)
 	}
-	k := read("pods", &corev1.Pod{}, client, compile, func(ns, name, uid string) any {
-		f.forget(uid)
-		return &model.Pod{Namespace: ns, Name: name, UID: uid}
-	})
+	k := read("pods", &corev1.Pod{}, client, compile)
+	k.gone = f.forget
 	if f.pod != nil {
 		return k
 	}
@@ -135,7 +119,8 @@ func (f *Feed) compileNode(n *corev1.Node) *model.Node {
 func (f *Feed) evictions() kind {
 	client := f.client.CoreV1().Pods("")
 	const failed = "status.phase=Failed"
-	k := read("failed pods", &corev1.Pod{}, client, f.intake.Eviction, func(_, _, _ string) any { return nil })
+	k := read("failed pods", &corev1.Pod{}, client, f.intake.Eviction)
+	k.quiet = true
 	compile := k.compile
 	k.compile = func(obj any) (any, error) {
 		o, err := compile(obj)
@@ -153,13 +138,4 @@ func (f *Feed) evictions() kind {
 		return client.Watch(ctx, o)
 	}
 	return k
-}
-
-func group(kind string) func(namespace, name, uid string) any {
-	return func(namespace, name, _ string) any { return &model.Group{Kind: kind, Namespace: namespace, Name: name} }
-}
-
-func cut(key string) (namespace, name string) {
-	namespace, name, _ = strings.Cut(key, "/")
-	return namespace, name
 }

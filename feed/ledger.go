@@ -10,12 +10,17 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// ledger is what a reflector writes to. It knows of each object only that it
-// is there, and under which uid.
+// ledger is what a reflector writes to. It knows of each object that it is there, and
+// what it was compiled to last.
 type ledger struct {
-	feed *Feed
-	kind kind
-	uids map[string]string // by namespace/name
+	feed  *Feed
+	kind  kind
+	there map[string]entry // by namespace/name
+}
+
+type entry struct {
+	uid  string
+	last any // compiled; nil when nobody needs to know of it
 }
 
 var _ cache.ReflectorStore = &ledger{}
@@ -55,7 +60,7 @@ func (l *ledger) Replace(list []any, _ string) error {
 		there[key(obj.(metav1.Object))] = true
 	}
 	var gone []string
-	for k := range l.uids {
+	for k := range l.there {
 		if !there[k] {
 			gone = append(gone, k)
 		}
@@ -78,31 +83,37 @@ func (l *ledger) upsert(events []scheduling.Event, obj any) ([]scheduling.Event,
 		return nil, fmt.Errorf("%s: an object of type %T has no metadata", l.kind.name, obj)
 	}
 	k := key(o)
-	if uid, ok := l.uids[k]; ok && uid != string(o.GetUID()) {
+	if e, ok := l.there[k]; ok && e.uid != string(o.GetUID()) {
 		events = l.remove(events, k)
 	}
 	compiled, err := l.kind.compile(obj)
 	if err != nil {
 		return nil, err
 	}
-	l.uids[k] = string(o.GetUID())
+	if compiled == nil || l.kind.quiet {
+		l.there[k] = entry{uid: string(o.GetUID())}
+	} else {
+		l.there[k] = entry{string(o.GetUID()), compiled}
+	}
 	if compiled == nil {
 		return events, nil
 	}
-	return append(events, scheduling.Upsert{Object: compiled}), nil
+	return append(events, compiled), nil
 }
 
 func (l *ledger) remove(events []scheduling.Event, k string) []scheduling.Event {
-	uid, ok := l.uids[k]
+	e, ok := l.there[k]
 	if !ok {
 		return events
 	}
-	delete(l.uids, k)
-	namespace, name := cut(k)
-	if o := l.kind.identity(namespace, name, uid); o != nil {
-		events = append(events, scheduling.Remove{Object: o})
+	delete(l.there, k)
+	if l.kind.gone != nil {
+		l.kind.gone(e.uid)
 	}
-	return events
+	if e.last == nil {
+		return events
+	}
+	return append(events, scheduling.Remove{Object: e.last})
 }
 
 func key(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }

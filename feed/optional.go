@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/engine/model"
 )
 
 // askAgain is how long to wait after a server did not say what it serves.
@@ -22,8 +21,7 @@ const askAgain = 10 * time.Second
 func (f *Feed) optional() map[string][]kind {
 	out := map[string][]kind{
 		resourcev1.SchemeGroupVersion.String(): {
-			read("resourceclaims", &resourcev1.ResourceClaim{}, f.client.ResourceV1().ResourceClaims(""), f.intake.ResourceClaim,
-				func(ns, name, _ string) any { return &model.ResourceClaim{Namespace: ns, Name: name} }),
+			read("resourceclaims", &resourcev1.ResourceClaim{}, f.client.ResourceV1().ResourceClaims(""), f.intake.ResourceClaim),
 		},
 	}
 	if f.holds != nil {
@@ -34,8 +32,7 @@ func (f *Feed) optional() map[string][]kind {
 
 // holdKind is how holds are read. Who must not read them goes without.
 func (f *Feed) holdKind() kind {
-	k := read(v1alpha1.Holds, &v1alpha1.Hold{}, f.holds.Holds(""), f.intake.Hold,
-		func(ns, name, _ string) any { return &model.Hold{Namespace: ns, Name: name} })
+	k := read(v1alpha1.Holds, &v1alpha1.Hold{}, f.holds.Holds(""), f.intake.Hold)
 	list := k.list
 	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		out, err := list(ctx, o)

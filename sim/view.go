@@ -68,7 +68,7 @@ func (v *View) Replace(in []Input, k store.Kind, list []store.Object) []Input {
 func (v *View) evicted(in []Input, o store.Object) []Input {
 	if o != nil && finished(o) {
 		if e := v.Compile(o); e != nil {
-			in = append(in, Input{Event: scheduling.Upsert{Object: e}, Object: o})
+			in = append(in, Input{Event: e, Object: o})
 		}
 	}
 	return in
@@ -83,7 +83,7 @@ func (v *View) upsert(in []Input, k store.Kind, o store.Object) []Input {
 		v.uids[k] = map[string]string{}
 	}
 	v.uids[k][key] = string(o.GetUID())
-	return append(in, Input{Event: scheduling.Upsert{Object: v.Compile(o)}, Object: o})
+	return append(in, Input{Event: v.Compile(o), Object: o})
 }
 
 func (v *View) remove(in []Input, k store.Kind, key string) []Input {

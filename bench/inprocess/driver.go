@@ -39,6 +39,7 @@ type driver struct {
 // held is a pod with what the measurement knows of it.
 type held struct {
 	pod      *corev1.Pod // nil when lean: made when it is needed
+	last     *model.Pod  // as it was seen last
 	node     string
 	index    int // in Pods; -1: it did not arrive
 	fell     int // how often it was a victim, under other names
@@ -113,15 +114,21 @@ func (d *driver) list() error {
 			return err
 		}
 		pod.Spec.NodeName, pod.Status.Phase = p.Node, corev1.PodRunning
-		d.pods[string(pod.UID)] = &held{index: -1, node: p.Node}
-		d.see(d.in.Pod(pod))
+		h := &held{index: -1, node: p.Node}
+		d.pods[string(pod.UID)] = h
+		d.seePod(h, pod)
 	}
 	d.m.Step(time.Now(), d.events, 0)
 	d.events = d.events[:0]
 	return nil
 }
 
-func (d *driver) see(object any) { d.events = append(d.events, scheduling.Upsert{Object: object}) }
+func (d *driver) see(object any) { d.events = append(d.events, object) }
+
+func (d *driver) seePod(h *held, pod *corev1.Pod) {
+	h.last = d.in.Pod(pod)
+	d.see(h.last)
+}
 
 // make decodes a pod of its own from a template.
 func (d *driver) make(template int, name string) (*corev1.Pod, error) {
@@ -180,7 +187,7 @@ func (d *driver) enter(pod *corev1.Pod, index, fell int) {
 		h.pod = pod
 	}
 	d.pods[string(pod.UID)] = h
-	d.see(d.in.Pod(pod))
+	d.seePod(h, pod)
 }
 
 // work lets pods arrive and works until all that arrived are answered and nothing
@@ -240,8 +247,8 @@ func (d *driver) answer(h *held) {
 
 // gone removes a pod.
 func (d *driver) gone(uid string) {
+	d.events = append(d.events, scheduling.Remove{Object: d.pods[uid].last})
 	delete(d.pods, uid)
-	d.events = append(d.events, scheduling.Remove{Object: &model.Pod{UID: uid}})
 	if i := slices.Index(d.order, uid); i >= 0 {
 		d.order = slices.Delete(d.order, i, i+1)
 	}

@@ -48,7 +48,7 @@ func (d *driver) change(uid string, change func(*corev1.Pod)) error {
 		pod.Spec.NodeName = h.node
 	}
 	change(&pod)
-	d.see(d.in.Pod(&pod))
+	d.seePod(h, &pod)
 	return nil
 }
 

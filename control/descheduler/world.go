@@ -100,10 +100,10 @@ func (w *world) take() {
 	w.events = w.feed.Take(w.events)
 	for _, e := range w.events {
 		switch e := e.(type) {
-		case scheduling.Upsert:
-			w.put(e.Object)
 		case scheduling.Remove:
 			w.drop(e.Object)
+		default:
+			w.put(e)
 		}
 	}
 }

@@ -65,12 +65,12 @@ func eventsName(events []scheduling.Event) string {
 
 func eventName(e scheduling.Event) string {
 	switch e := e.(type) {
-	case scheduling.Upsert:
-		return kindName(e.Object) + "Update"
 	case scheduling.Remove:
 		return kindName(e.Object) + "Delete"
+	case scheduling.Outcome:
+		return "Outcome"
 	}
-	return "Outcome"
+	return kindName(e) + "Update"
 }
 
 func kindName(object any) string {

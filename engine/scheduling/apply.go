@@ -11,12 +11,14 @@ import (
 // apply takes in one event.
 func (m *Machine) apply(now time.Time, e Event) {
 	switch e := e.(type) {
-	case Upsert:
-		m.upsert(now, e.Object)
 	case Remove:
 		m.remove(now, e.Object)
 	case Outcome:
 		m.outcome(now, e)
+	case Upsert:
+		m.upsert(now, e.Object)
+	default:
+		m.upsert(now, e)
 	}
 }
 

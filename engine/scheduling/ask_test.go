@@ -29,7 +29,7 @@ func newAskTale(t *testing.T, victims bool) *tale {
 	cfg.Profiles = []Profile{p}
 	s := &tale{t: t, m: New(cfg), now: t0}
 	for i, name := range []string{"n1", "n2"} {
-		s.step("", Upsert{&model.Node{Name: name, UID: name, Pods: 10, Allocatable: model.Requests{MilliCPU: int64(1000 * (i + 1)), Memory: 1 << 30}}})
+		s.step("", &model.Node{Name: name, UID: name, Pods: 10, Allocatable: model.Requests{MilliCPU: int64(1000 * (i + 1)), Memory: 1 << 30}})
 	}
 	return s
 }
@@ -42,36 +42,36 @@ func (s *tale) answers(o Outcome) Outcome {
 
 func TestExtendersPointsDecide(t *testing.T) {
 	s := newAskTale(t, false)
-	s.step("ask:a:n1,n2", Upsert{small("a", "")})
+	s.step("ask:a:n1,n2", small("a", ""))
 	s.where("a", queue.InFlight)
 	s.step("bind:a:n1", s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n1", 1000}, {"n2", 0}}}}))
 }
 
 func TestNodeThatFilledUpMeanwhileIsNotTaken(t *testing.T) {
 	s := newAskTale(t, false)
-	s.step("ask:a:n1,n2", Upsert{small("a", "")})
+	s.step("ask:a:n1,n2", small("a", ""))
 	o := s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n1", 1000}, {"n2", 0}}}})
-	s.step("ask:a:n2", Upsert{small("b", "n1")}, o)
+	s.step("ask:a:n2", small("b", "n1"), o)
 	s.step("bind:a:n2", s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n2", 0}}}}))
 }
 
 func TestExtendersRefusalIsReportedAndUndoneByAnything(t *testing.T) {
 	s := newAskTale(t, false)
-	s.step("ask:a:n1,n2", Upsert{small("a", "")})
+	s.step("ask:a:n1,n2", small("a", ""))
 	s.step("reject:a:unschedulable", s.answers(Outcome{Answer: &Answer{Failed: []Failure{{Node: "n1", Reason: "cold"}, {Node: "n2", Reason: "cold"}}}}))
 	counts := s.last[0].(Reject).Summary.Counts
 	if len(counts) != 1 || counts[0].Nodes != 2 || counts[0].Reason.String() != "cold" {
 		t.Errorf("counts are %+v", counts)
 	}
 	s.wait(3 * time.Second)
-	s.step("ask:a:n1,n2", Upsert{&model.Namespace{Name: "other"}})
+	s.step("ask:a:n1,n2", &model.Namespace{Name: "other"})
 }
 
 func TestExtendersMayRefuseTheHeldNode(t *testing.T) {
 	s := newAskTale(t, false)
 	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
 	h.Created, h.Phantom = t0, &model.Pod{Namespace: "x", Name: h.Name, UID: "hold", Owner: h.Owner, Nominated: "n1", Phantom: true, Spec: &model.PodSpec{}}
-	s.step("ask:web:n1", Upsert{h}, Upsert{ofOwner("web", "web", 100)})
+	s.step("ask:web:n1", h, ofOwner("web", "web", 100))
 	s.step("ask:web:n1,n2", s.answers(Outcome{Answer: &Answer{Failed: []Failure{{Node: "n1", Reason: "cold"}}}}))
 	s.step("bind:web:n2", s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n2", 0}}, Failed: []Failure{{Node: "n1", Reason: "cold"}}}}))
 }
@@ -83,7 +83,7 @@ func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newAskTale(t, false)
-			s.step("ask:a:n1,n2", Upsert{small("a", "")})
+			s.step("ask:a:n1,n2", small("a", ""))
 			s.step("reject:a:error", end(s)...)
 			s.where("a", queue.Errors)
 		})
@@ -92,11 +92,11 @@ func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
 
 func TestPodThatIsGoneIsNotAskedAbout(t *testing.T) {
 	s := newAskTale(t, false)
-	s.step("ask:a:n1,n2", Upsert{small("a", "")})
+	s.step("ask:a:n1,n2", small("a", ""))
 	o := s.answers(Outcome{Answer: &Answer{Nodes: []Total{{"n1", 0}}}})
 	dying := small("a", "")
 	dying.Deleting = true
-	s.step("", Upsert{dying}, o)
+	s.step("", dying, o)
 	s.where("a", queue.Nowhere)
 }
 
@@ -104,8 +104,8 @@ func TestExtendersSayWhoLeaves(t *testing.T) {
 	s := newAskTale(t, true)
 	high := small("high", "")
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
-	s.step("", Upsert{small("a", "n1")}, Upsert{small("b", "n2")}, Upsert{small("c", "n2")}, Upsert{small("d", "n2")})
-	s.step("askvictims:high:n1,n2", Upsert{high})
+	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
+	s.step("askvictims:high:n1,n2", high)
 	left := slices.Clone(s.last[0].(AskVictims).Candidates)
 	left = slices.DeleteFunc(left, func(c Candidate) bool { return c.Node == "n1" })
 	s.step("reject:high:unschedulable preempt:high:n2", s.answers(Outcome{Candidates: left}))

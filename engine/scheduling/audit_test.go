@@ -21,10 +21,10 @@ func deaf(t *testing.T, audit, leftover time.Duration) (*Machine, time.Time) {
 	m, now := New(cfg), time.Unix(1000, 0)
 	node := &model.Node{Name: "n", UID: "n", Pods: 10, Allocatable: model.Requests{MilliCPU: 100}}
 	pod := &model.Pod{Namespace: "ns", Name: "p", UID: "p", Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Requests{MilliCPU: 500}}}
-	m.Step(now, []Event{Upsert{node}, Upsert{pod}}, 10)
+	m.Step(now, []Event{node, pod}, 10)
 	larger := *node
 	larger.Allocatable.MilliCPU = 1000
-	m.Step(now, []Event{Upsert{&larger}}, 10)
+	m.Step(now, []Event{&larger}, 10)
 	if at := m.queue.Where("p"); at != queue.Unschedulable {
 		t.Fatalf("the pod is in %v", at)
 	}

@@ -5,12 +5,12 @@ import "testing"
 // A Look reads the API itself, and the watch may be behind it.
 func TestTheWatchDoesNotUnbindWhatALookSaw(t *testing.T) {
 	s := newTale(t)
-	s.step("bind:a:n1", Upsert{small("a", "")})
+	s.step("bind:a:n1", small("a", ""))
 	s.step("look:a", s.answer(0, Unknown))
 	seen := s.answer(0, Done)
 	seen.Seen = small("a", "n1")
 	s.step("", seen)
-	s.step("", Upsert{small("a", "")}) // older than what was seen
+	s.step("", small("a", "")) // older than what was seen
 	if p := s.m.state.Pod("a"); p.NodeName != "n1" {
 		t.Errorf("pod a is on %q, want n1", p.NodeName)
 	}

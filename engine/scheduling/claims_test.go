@@ -23,10 +23,10 @@ func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
 	waiting := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: &model.PodSpec{
 		SchedulerName: "default-scheduler", ResourceClaims: []model.PodResourceClaim{{Name: "gpu", Claim: "c"}},
 	}}
-	s.step("hold:a:DynamicResources", Upsert{waiting})
+	s.step("hold:a:DynamicResources", waiting)
 	s.where("a", queue.Gated)
 	before := s.last[0].(Hold).Verdict.Reasons[0].String()
-	s.step("hold:a:DynamicResources", Upsert{&model.ResourceClaim{Namespace: "ns", Name: "c"}})
+	s.step("hold:a:DynamicResources", &model.ResourceClaim{Namespace: "ns", Name: "c"})
 	if after := s.last[0].(Hold).Verdict.Reasons[0].String(); after == before {
 		t.Errorf("the reason is still %q", after)
 	}
@@ -43,7 +43,7 @@ func TestForeignNominationsHoldNoRoom(t *testing.T) {
 		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, Nominated: "n2",
 			Spec: &model.PodSpec{SchedulerName: scheduler, NeverPreempts: true, Requests: model.Requests{MilliCPU: 5000}}}
 	}
-	s.step("reject:ours:unschedulable", Upsert{&model.Node{Name: "n2"}}, Upsert{nominated("ours", "default-scheduler")}, Upsert{nominated("theirs", "other")})
+	s.step("reject:ours:unschedulable", &model.Node{Name: "n2"}, nominated("ours", "default-scheduler"), nominated("theirs", "other"))
 	id, _ := s.m.State().NodeID("n2")
 	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
 		t.Errorf("nominated to n2 are %v, want ours alone", got)

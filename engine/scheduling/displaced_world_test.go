@@ -163,7 +163,7 @@ func (w *world) debit(e Preempt) Outcome {
 
 func (w *world) setBudget(b model.Budget) {
 	w.budget = b
-	w.lag = append(w.lag, Upsert{&b})
+	w.lag = append(w.lag, &b)
 }
 
 func (w *world) unnominate(e Unnominate) Result {
@@ -190,12 +190,12 @@ func (w *world) carryOutPrepare(e Prepare) {
 	case o.Result == Done || o.Result == Unknown && !w.fails(2):
 		next := *claim
 		next.HasNode, next.Node = true, e.Node
-		w.lag = append(w.lag, Upsert{&next})
+		w.lag = append(w.lag, &next)
 		if !w.fails(5) { // else the provisioner never comes round
 			made := next
 			made.Volume, made.Bound = "v"+claim.Name, true
 			next = made
-			w.lag = append(w.lag, Upsert{volumeOf(&made)}, Upsert{&made})
+			w.lag = append(w.lag, volumeOf(&made), &made)
 		}
 		w.claims[e.Pod.UID] = &next
 		if w.calm {

@@ -2,11 +2,12 @@ package scheduling
 
 import "github.com/berthproject/berth/engine/model"
 
-// Event is something that happened: Upsert, Remove or Outcome.
-type Event interface{ event() }
+// Event is something that happened. A pointer to a value of engine/model says how
+// that object of the cluster is now; it may not be changed any more. A Remove says that an
+// object is gone, and an Outcome answers an effect.
+type Event any
 
-// Upsert says how an object of the cluster is now. Object is a pointer to a
-// value of engine/model.
+// Upsert is the same as its Object by itself.
 type Upsert struct{ Object any }
 
 // Remove says that an object is gone. Of Object only the identity is read: the
@@ -26,10 +27,6 @@ type Outcome struct {
 	// Budgets are, for a Preempt that is Refused, those that did not allow it, and those that got back what was taken before, as they are.
 	Budgets []*model.Budget
 }
-
-func (Upsert) event()  {}
-func (Remove) event()  {}
-func (Outcome) event() {}
 
 // Result is how an effect ended.
 type Result uint8

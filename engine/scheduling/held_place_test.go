@@ -27,7 +27,7 @@ func newHeldPlace(t *testing.T, seed uint64) *heldPlace {
 	var events []Event
 	for _, name := range []string{"n1", "n2", "n3"} {
 		n := &model.Node{Name: name, UID: name, Pods: 20, Allocatable: model.Requests{MilliCPU: 2000, Memory: 1 << 34}}
-		events = append(events, Upsert{n})
+		events = append(events, n)
 	}
 	s.step(events...)
 	for range s.IntN(6) {
@@ -53,7 +53,7 @@ func (s *heldPlace) step(events ...Event) {
 				p := *e.Pod
 				p.NodeName, p.Phase = e.Node, model.Running
 				s.on[p.UID] = &p
-				events = append(events, o, Upsert{&p})
+				events = append(events, o, &p)
 				s.count(&p)
 			case Preempt:
 				events = append(events, o)
@@ -86,7 +86,7 @@ func (s *heldPlace) come() {
 	s.serial++
 	p := ofOwner(fmt.Sprint("p", s.serial), "", int64(100*(1+s.IntN(9))))
 	p.Owner, p.Created, p.Spec.Priority = model.Owner{}, s.now, int32(s.IntN(8))
-	s.step(Upsert{p})
+	s.step(p)
 }
 
 // free is the room on the held node.
@@ -110,7 +110,7 @@ func TestTheHeldPlaceIsLostToHigherPrioritiesAlone(t *testing.T) {
 		if s.free() < want {
 			continue
 		}
-		s.step(Upsert{s.hold})
+		s.step(s.hold)
 		for range 12 {
 			if s.now = s.now.Add(time.Second); s.free() >= want && s.IntN(12) == 0 {
 				break
@@ -135,7 +135,7 @@ func TestTheHeldPlaceIsLostToHigherPrioritiesAlone(t *testing.T) {
 		room := s.free()
 		first := ofOwner("first", "web", want)
 		first.Created, first.Spec.Priority = s.now, 5
-		s.step(Upsert{first})
+		s.step(first)
 		if p := s.on["first"]; room >= want && (p == nil || p.NodeName != "n1") {
 			t.Fatalf("seed %d: the replacement is not on the held node, which has %d milli-cores left of %d: %+v", seed, room, want, p)
 		} else if room >= want {

@@ -27,7 +27,7 @@ func placedTale(t *testing.T) *tale {
 	cfg := DefaultConfig()
 	cfg.Profiles = []Profile{Placed(p, 1, 0)}
 	s := &tale{t: t, m: New(cfg), now: t0}
-	s.step("", Upsert{&model.Node{Name: "n1", UID: "n1", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000}}})
+	s.step("", &model.Node{Name: "n1", UID: "n1", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000}})
 	return s
 }
 
@@ -40,7 +40,7 @@ func TestAHoldEndsByTimeAndByDeletion(t *testing.T) {
 	s := placedTale(t)
 	end := t0.Add(time.Minute)
 	h := heldNode(model.Avoid, "web", "n1", end)
-	s.step("bind:db:n1 reject:web:unschedulable", Upsert{h}, Upsert{ofOwner("web", "web", 100)}, Upsert{ofOwner("db", "db", 100)})
+	s.step("bind:db:n1 reject:web:unschedulable", h, ofOwner("web", "web", 100), ofOwner("db", "db", 100))
 	s.where("web", queue.Unschedulable)
 	if wake := s.m.wake(s.now); wake.IsZero() || wake.After(end) {
 		t.Errorf("the machine wants to be called at %v, not when the hold ends at %v", wake, end)
@@ -48,7 +48,7 @@ func TestAHoldEndsByTimeAndByDeletion(t *testing.T) {
 	s.now = end
 	s.step("bind:web:n1")
 
-	s.step("reject:web2:unschedulable", Upsert{heldNode(model.Avoid, "web", "n1", end.Add(time.Hour))}, Upsert{ofOwner("web2", "web", 100)})
+	s.step("reject:web2:unschedulable", heldNode(model.Avoid, "web", "n1", end.Add(time.Hour)), ofOwner("web2", "web", 100))
 	s.wait(2 * time.Second) // its back-off
 	s.step("bind:web2:n1", Remove{h})
 }
@@ -59,11 +59,11 @@ func TestWhoWaitsIsTriedWhenAReservationIsUsedUpElsewhere(t *testing.T) {
 	h.Created = t0
 	h.Phantom = ofOwner("hold", "web", 800)
 	h.Phantom.Phantom, h.Phantom.Nominated, h.Phantom.Name = true, "n1", h.Name
-	s.step("reject:db:unschedulable", Upsert{h}, Upsert{ofOwner("db", "db", 300)})
+	s.step("reject:db:unschedulable", h, ofOwner("db", "db", 300))
 	s.wait(2 * time.Second)
 	elsewhere := ofOwner("web", "web", 800)
 	elsewhere.NodeName = "n2"
-	s.step("bind:db:n1", Upsert{elsewhere})
+	s.step("bind:db:n1", elsewhere)
 }
 
 // TestFuzzNoWakeIsMissedBesideHolds is TestFuzzNoWakeIsMissed where nodes are held for and
@@ -106,7 +106,7 @@ func (s *sleepers) hold() {
 		s.what = "a hold goes"
 		s.step(Remove{h})
 	} else {
-		s.step(Upsert{h})
+		s.step(h)
 	}
 	s.check()
 }

@@ -22,12 +22,12 @@ func sized(cpu int64) *model.Node {
 func TestANodeThatTakesNoPodIsBelieved(t *testing.T) {
 	s := placedTale(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
-	s.step("", Upsert{sized(1000)}, Upsert{notTaken("n2", 50, t0)})
-	s.step("reject:web:unschedulable", Upsert{ofOwner("web", "web", 100)})
+	s.step("", sized(1000), notTaken("n2", 50, t0))
+	s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
 	if n := s.m.Reported("n2"); n.Allocatable.MilliCPU != 1000 {
 		t.Errorf("it is said to have reported %d", n.Allocatable.MilliCPU)
 	}
-	s.step("bind:small:n2", Upsert{ofOwner("small", "small", 40)})
+	s.step("bind:small:n2", ofOwner("small", "small", 40))
 	s.now = t0.Add(20*time.Second - time.Millisecond)
 	s.step("")
 	s.wait(time.Millisecond)
@@ -40,10 +40,10 @@ func TestANodeThatTakesNoPodIsBelieved(t *testing.T) {
 func TestANodeOfAnotherSizeIsBelieved(t *testing.T) {
 	s := placedTale(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
-	s.step("", Upsert{sized(1000)}, Upsert{notTaken("n2", 50, t0)})
-	s.step("reject:web:unschedulable", Upsert{ofOwner("web", "web", 100)})
+	s.step("", sized(1000), notTaken("n2", 50, t0))
+	s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
 	s.wait(time.Second)
-	s.step("bind:web:n2", Upsert{sized(150)})
+	s.step("bind:web:n2", sized(150))
 	if len(s.m.pressured) > 0 {
 		t.Errorf("the machine still assumes %+v", s.m.pressured[0])
 	}
@@ -55,6 +55,6 @@ func TestAFullNodeIsNotFullerThanItSays(t *testing.T) {
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	there := ofOwner("there", "there", 900)
 	there.NodeName = "n2"
-	s.step("", Upsert{sized(1000)}, Upsert{there}, Upsert{notTaken("n2", 100, t0)})
-	s.step("bind:web:n2", Upsert{ofOwner("web", "web", 100)})
+	s.step("", sized(1000), there, notTaken("n2", 100, t0))
+	s.step("bind:web:n2", ofOwner("web", "web", 100))
 }

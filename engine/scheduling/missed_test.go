@@ -74,18 +74,18 @@ func (s *sleepers) thing() Event {
 	case 12:
 		s.what = "a group"
 		g := model.Group{Kind: s.pick("Service", "ReplicaSet"), Namespace: "x", Name: s.pick("web", "db"), Selector: s.selector()}
-		if e = (Upsert{&g}); s.one(3) {
+		if e = (&g); s.one(3) {
 			e = Remove{&g}
 		}
 	case 13:
 		s.what = "a namespace"
-		e = Upsert{&model.Namespace{Name: s.pick("x", "y"), Labels: model.Labels{{Key: "team", Value: s.pick("a", "b")}}}}
+		e = &model.Namespace{Name: s.pick("x", "y"), Labels: model.Labels{{Key: "team", Value: s.pick("a", "b")}}}
 		if s.one(4) {
 			e = Remove{&model.Namespace{Name: s.pick("x", "y")}}
 		}
 	default:
 		o := s.storage()
-		if e = (Upsert{o}); s.one(4) {
+		if e = (o); s.one(4) {
 			e = Remove{o}
 		}
 		s.what = fmt.Sprintf("%T %T", e, o)
@@ -109,7 +109,7 @@ func (s *sleepers) newPod() Event {
 		p.NodeName = fmt.Sprint("n", s.IntN(s.nodes))
 	}
 	s.pods = append(s.pods, p)
-	return Upsert{p}
+	return p
 }
 
 func (s *sleepers) labels() model.Labels {
@@ -153,7 +153,7 @@ func (s *sleepers) changeNode() Event {
 	if !known || s.one(8) {
 		s.what = "a node comes, or comes back"
 		fresh.UID = fmt.Sprint("n", s.serial)
-		return Upsert{fresh}
+		return fresh
 	}
 	if s.one(6) {
 		s.what = "a node goes"
@@ -172,5 +172,5 @@ func (s *sleepers) changeNode() Event {
 	case 4:
 		s.what, n.Features = "a node's features", fresh.Features
 	}
-	return Upsert{&n}
+	return &n
 }

@@ -54,14 +54,14 @@ func newSleepers(t *testing.T, seed uint64) *sleepers {
 	for range 2 + s.IntN(5) {
 		s.specs = append(s.specs, s.spec())
 	}
-	events := []Event{Upsert{&model.Namespace{Name: "x", Labels: model.Labels{{Key: "team", Value: "a"}}}},
-		Upsert{&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true}},
-		Upsert{&model.StorageClass{Name: "made", Provisioner: "csi.x", WaitForFirstConsumer: true}}}
+	events := []Event{&model.Namespace{Name: "x", Labels: model.Labels{{Key: "team", Value: "a"}}},
+		&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true},
+		&model.StorageClass{Name: "made", Provisioner: "csi.x", WaitForFirstConsumer: true}}
 	for i := range s.nodes {
-		events = append(events, Upsert{s.node(i)})
+		events = append(events, s.node(i))
 	}
 	for range 8 {
-		events = append(events, Upsert{s.storage()})
+		events = append(events, s.storage())
 	}
 	s.step(events...)
 	return s
@@ -126,7 +126,7 @@ func (s *sleepers) prepare(plan *model.VolumePlan) (out []Event) {
 		v.Claim = model.ClaimRef{Namespace: c.Namespace, Name: c.Name, UID: c.UID}
 		bound := *c
 		bound.Volume, bound.Bound = v.Name, true
-		out = append(out, Upsert{&v}, Upsert{&bound})
+		out = append(out, &v, &bound)
 	}
 	for _, b := range plan.Bind {
 		bind(b.Claim, *b.Volume)
@@ -157,7 +157,7 @@ func (s *sleepers) change(uid string, f func(*model.Pod)) Event {
 	p := *s.pods[i]
 	f(&p)
 	s.pods[i] = &p
-	return Upsert{&p}
+	return &p
 }
 
 func (s *sleepers) remove(uid string) Event {

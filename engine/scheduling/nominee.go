@@ -20,6 +20,7 @@ type nominee struct {
 	phase     phase
 	api       string               // the nomination as the API last showed it
 	shown     *model.Pod           // the pod in the effect: as the API is to show it
+	held      model.Pod            // shown, of a Preempt
 	plan      *decision.Preemption // of a Preempt; nil for an Unnominate, and when another process preempts
 	id        uint64               // of the effect under way; 0 when none is
 	number    int                  // of the choice

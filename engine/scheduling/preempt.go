@@ -122,15 +122,15 @@ func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption)
 	}
 	m.nominees[pod.UID] = n
 	n.plan = m.driveOut(now, n, pod, p)
-	held := *pod
-	held.Nominated = p.Node
-	m.state.UpsertPod(&held)
-	m.renominated(now, &held)
+	n.held = *pod
+	n.held.Nominated = p.Node
+	n.shown = &n.held
+	m.state.UpsertPod(n.shown)
+	m.renominated(now, n.shown)
 	if pod.Nominated != "" && pod.Nominated != p.Node {
 		m.freed(now, pod)
 	}
-	m.outrank(now, &held)
-	n.shown = &held
+	m.outrank(now, n.shown)
 	m.tell(now, n)
 }
 

@@ -21,14 +21,14 @@ func ranked(name, node string, priority int32) *model.Pod {
 func full(t *testing.T) *tale {
 	t.Helper()
 	s := newTale(t)
-	s.step("reject:high:unschedulable preempt:high:n1", Upsert{ranked("low", "n1", 0)}, Upsert{ranked("high", "", 5)})
+	s.step("reject:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), ranked("high", "", 5))
 	return s
 }
 
 func TestPreemptorIsTriedWhenItsLastVictimIsGone(t *testing.T) {
 	s := full(t)
 	done := s.answer(1, Done)
-	s.step("", Upsert{driven(ranked("low", "n1", 0))}, done)
+	s.step("", driven(ranked("low", "n1", 0)), done)
 	s.where("high", queue.Unschedulable)
 	s.step("bind:high:n1", Remove{ranked("low", "n1", 0)}) // no back-off
 	if len(s.m.nominees)+len(s.m.leaving) != 0 {
@@ -46,9 +46,9 @@ func TestPreemptorIsNotTriedBeforeItsPreemptIsAnswered(t *testing.T) {
 
 func TestRoomIsHeldAgainstLowerOnesOnly(t *testing.T) {
 	s := full(t)
-	s.step("", s.answer(1, Done), Upsert{driven(ranked("low", "n1", 0))})
-	s.step("reject:middle:unschedulable", Upsert{ranked("middle", "", 3)})
-	s.step("reject:top:unschedulable unnominate:high preempt:top:n1 reject:high:unschedulable reject:middle:unschedulable", Upsert{ranked("top", "", 9)})
+	s.step("", s.answer(1, Done), driven(ranked("low", "n1", 0)))
+	s.step("reject:middle:unschedulable", ranked("middle", "", 3))
+	s.step("reject:top:unschedulable unnominate:high preempt:top:n1 reject:high:unschedulable reject:middle:unschedulable", ranked("top", "", 9))
 	if p := s.last[2].(Preempt).Plan; len(p.Victims) != 0 {
 		t.Errorf("victims are %v, but the only one is leaving already", p.Victims)
 	}
@@ -93,8 +93,8 @@ func TestPodThatChangedUnderAPreemptChoosesLater(t *testing.T) {
 
 func TestVictimsThatDoNotDieAreGivenUp(t *testing.T) {
 	s := full(t)
-	s.step("", s.answer(1, Done), Upsert{driven(ranked("low", "n1", 0))})
-	s.step("reject:high:unschedulable", Upsert{&model.Node{Name: "n2", UID: "n2", Pods: 10, Allocatable: model.Requests{MilliCPU: 700}}}, Upsert{ranked("other", "n2", 4)})
+	s.step("", s.answer(1, Done), driven(ranked("low", "n1", 0)))
+	s.step("reject:high:unschedulable", &model.Node{Name: "n2", UID: "n2", Pods: 10, Allocatable: model.Requests{MilliCPU: 700}}, ranked("other", "n2", 4))
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
 }
@@ -106,8 +106,8 @@ func TestNominationEndsWithItsPod(t *testing.T) {
 	nominated.Nominated = "n1"
 	dying := *nominated
 	dying.Deleting = true
-	s.step("", Upsert{nominated})
-	s.step("unnominate:high", Upsert{&dying})
+	s.step("", nominated)
+	s.step("unnominate:high", &dying)
 	s.where("high", queue.Nowhere)
 	id, _ := s.m.state.NodeID("n1")
 	if n := s.m.state.Nominated(id); len(n) != 0 {
@@ -122,8 +122,8 @@ func TestVictimsWithoutABind(t *testing.T) {
 		p.Spec = specOf(specKey{cpu: 600, claim: "c-" + name})
 		return p
 	}
-	s.step("prepare:a:n1", Upsert{&model.PersistentVolumeClaim{Namespace: "ns", Name: "c-a", UID: "c-a"}}, Upsert{claim("a")})
-	s.step("reject:high:unschedulable reject:a:unschedulable preempt:high:n1 reject:a:unschedulable", Upsert{ranked("high", "", 5)})
+	s.step("prepare:a:n1", &model.PersistentVolumeClaim{Namespace: "ns", Name: "c-a", UID: "c-a"}, claim("a"))
+	s.step("reject:high:unschedulable reject:a:unschedulable preempt:high:n1 reject:a:unschedulable", ranked("high", "", 5))
 	if e := s.last[2].(Preempt); len(e.Plan.Victims) != 0 {
 		t.Errorf("victims are %v: nobody else knew of the attempt", e.Plan.Victims)
 	}
@@ -136,13 +136,13 @@ func TestVictimsWithoutABind(t *testing.T) {
 
 func TestVictimWithABindUnderWayIsDeleted(t *testing.T) {
 	s := newTale(t)
-	s.step("bind:a:n1", Upsert{ranked("a", "", 0)})
+	s.step("bind:a:n1", ranked("a", "", 0))
 	bind := s.answer(0, Done)
-	s.step("reject:high:unschedulable preempt:high:n1", Upsert{ranked("high", "", 5)})
+	s.step("reject:high:unschedulable preempt:high:n1", ranked("high", "", 5))
 	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 {
 		t.Errorf("victims are %v", e.Plan.Victims)
 	}
-	s.step("", bind, s.answer(1, Done), Upsert{ranked("a", "n1", 0)})
+	s.step("", bind, s.answer(1, Done), ranked("a", "n1", 0))
 	if !displace.Preemption.Drives(s.m.state.Pod("a")) {
 		t.Error("a report from before the deletion made the victim stay")
 	}
@@ -155,12 +155,12 @@ func TestWhatAnotherProcessBeganIsFinished(t *testing.T) {
 	s := newTale(t)
 	victim, high := ranked("low", "n1", 0), ranked("high", "", 5)
 	victim.Disrupted, high.Nominated = displace.Preemption.Reason(), "n1"
-	s.step("reject:high:unschedulable preempt:high:n1", Upsert{victim}, Upsert{high})
+	s.step("reject:high:unschedulable preempt:high:n1", victim, high)
 	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 || len(e.Plan.Debits) != 0 {
 		t.Errorf("it is %+v", e.Plan)
 	}
 	s = newTale(t)
-	s.step("reject:high:unschedulable", Upsert{driven(victim)}, Upsert{high})
+	s.step("reject:high:unschedulable", driven(victim), high)
 	if p := s.last[0].(Reject).Summary.Preemption; p.Tried != decision.WaitsFor {
 		t.Errorf("preemption is %+v", p)
 	}

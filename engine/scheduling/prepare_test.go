@@ -26,10 +26,10 @@ func stored(t *testing.T, limit time.Duration) *tale {
 	host := func(n string) model.Labels {
 		return model.Labels{{Key: placement.HostnameKey, Value: n}}
 	}
-	s.step("", Upsert{&model.Node{Name: "n1", UID: "n1", Pods: 10, Labels: host("n1")}}, Upsert{&model.Node{Name: "n2", UID: "n2", Pods: 10, Labels: host("n2")}},
-		Upsert{&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true}},
-		Upsert{&model.StorageClass{Name: "made", Provisioner: "x", WaitForFirstConsumer: true}},
-		Upsert{disk(model.ClaimRef{})}, Upsert{claim("c", "local")}, Upsert{claim("d", "local")}, Upsert{claim("m", "made")})
+	s.step("", &model.Node{Name: "n1", UID: "n1", Pods: 10, Labels: host("n1")}, &model.Node{Name: "n2", UID: "n2", Pods: 10, Labels: host("n2")},
+		&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true},
+		&model.StorageClass{Name: "made", Provisioner: "x", WaitForFirstConsumer: true},
+		disk(model.ClaimRef{}), claim("c", "local"), claim("d", "local"), claim("m", "made"))
 	return s
 }
 
@@ -62,24 +62,24 @@ func (s *tale) rejects(words string) {
 
 func TestBoundWhenItsClaimsAre(t *testing.T) {
 	s := stored(t, 10*time.Minute)
-	s.step("prepare:a:n1", Upsert{using("a", "c")})
+	s.step("prepare:a:n1", using("a", "c"))
 	if plan := s.last[0].(Prepare).Plan; len(plan.Bind) != 1 || plan.Bind[0].Volume.Name != "v" || plan.Bind[0].Claim.Name != "c" {
 		t.Errorf("the plan is %+v", plan)
 	}
 	written := s.answer(0, Done)
-	s.step("reject:b:unschedulable", Upsert{using("b", "d")}) // the volume is taken while the first is in flight
+	s.step("reject:b:unschedulable", using("b", "d")) // the volume is taken while the first is in flight
 	s.step("", written)
-	s.step("", Upsert{disk(model.ClaimRef{Namespace: "ns", Name: "c", UID: "c"})})
+	s.step("", disk(model.ClaimRef{Namespace: "ns", Name: "c", UID: "c"}))
 	bound := claim("c", "local")
 	bound.Volume, bound.Bound = "v", true
-	s.step("bind:a:n1", Upsert{bound})
+	s.step("bind:a:n1", bound)
 }
 
 // A claim that is never bound fails the attempt after the profile's limit, and not before;
 // the volume is free for others then.
 func TestAClaimThatIsNeverBound(t *testing.T) {
 	s := stored(t, 10*time.Minute)
-	s.step("prepare:a:n1", Upsert{using("a", "c")})
+	s.step("prepare:a:n1", using("a", "c"))
 	s.step("", s.answer(0, Done))
 	s.wait(10*time.Minute - time.Second)
 	s.step("")
@@ -87,7 +87,7 @@ func TestAClaimThatIsNeverBound(t *testing.T) {
 		t.Fatal("the attempt ended early")
 	}
 	s.wait(time.Second)
-	s.step("reject:a:error prepare:b:n1", Upsert{using("b", "d")})
+	s.step("reject:a:error prepare:b:n1", using("b", "d"))
 	s.rejects("not bound within 10m0s")
 	s.where("a", queue.Errors)
 	if s.m.state.VolumePlan("a") != nil {
@@ -97,7 +97,7 @@ func TestAClaimThatIsNeverBound(t *testing.T) {
 
 func TestNoTimeToWait(t *testing.T) {
 	s := stored(t, 0)
-	s.step("prepare:a:n1", Upsert{using("a", "c")})
+	s.step("prepare:a:n1", using("a", "c"))
 	s.step("reject:a:error", s.answer(0, Done))
 }
 
@@ -111,7 +111,7 @@ func TestWhatPreparingComesTo(t *testing.T) {
 		{Conflict, "", ""},
 	} {
 		s := stored(t, time.Minute)
-		s.step("prepare:a:n1", Upsert{using("a", "c")})
+		s.step("prepare:a:n1", using("a", "c"))
 		s.step(tc.then, s.answer(0, tc.result))
 		if tc.words != "" {
 			s.rejects(tc.words)
@@ -125,7 +125,7 @@ func TestWhatPreparingComesTo(t *testing.T) {
 
 func TestAnUnknownPreparationIsAskedAgain(t *testing.T) {
 	s := stored(t, time.Minute)
-	s.step("prepare:a:n1", Upsert{using("a", "c")})
+	s.step("prepare:a:n1", using("a", "c"))
 	s.step("", s.answer(0, Unknown))
 	s.wait(s.m.cfg.LookAgain)
 	s.step("prepare:a:n1")
@@ -135,13 +135,13 @@ func TestAnUnknownPreparationIsAskedAgain(t *testing.T) {
 func TestASelectedNodeThatIsTakenBack(t *testing.T) {
 	s := stored(t, 10*time.Minute)
 	full := &model.Node{Name: "n1", UID: "n1", Unschedulable: true}
-	s.step("", Upsert{full})
-	s.step("prepare:a:n2", Upsert{using("a", "m")})
+	s.step("", full)
+	s.step("prepare:a:n2", using("a", "m"))
 	s.step("", s.answer(0, Done))
 	chosen := claim("m", "made")
 	chosen.HasNode, chosen.Node = true, "n2"
-	s.step("", Upsert{chosen})
-	s.step("reject:a:error", Upsert{claim("m", "made")})
+	s.step("", chosen)
+	s.step("reject:a:error", claim("m", "made"))
 	s.rejects(`persistentvolumeclaim "m" is not to be provisioned for node "n2" any more`)
 	s.wait(2 * time.Second)
 	s.step("prepare:a:n2")
@@ -150,13 +150,13 @@ func TestASelectedNodeThatIsTakenBack(t *testing.T) {
 // A pod in flight is deleted before anything was written: who waits for its volume is woken.
 func TestVolumesOfAPodThatGoesAreFree(t *testing.T) {
 	s := stored(t, 10*time.Minute)
-	s.step("prepare:a:n1", Upsert{using("a", "c")})
-	s.step("reject:b:unschedulable", Upsert{using("b", "d")})
+	s.step("prepare:a:n1", using("a", "c"))
+	s.step("reject:b:unschedulable", using("b", "d"))
 	s.wait(2 * time.Second)
 	s.step("prepare:b:n1", Remove{using("a", "c")})
-	s.step("reject:a:unschedulable", Upsert{using("a", "c")})
+	s.step("reject:a:unschedulable", using("a", "c"))
 	s.wait(2 * time.Second)
 	elsewhere := using("b", "d")
 	elsewhere.NodeName = "n2" // by somebody else
-	s.step("prepare:a:n1", Upsert{elsewhere})
+	s.step("prepare:a:n1", elsewhere)
 }

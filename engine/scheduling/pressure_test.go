@@ -41,18 +41,18 @@ func TestAssumedPressureKeepsPodsOffForAWhile(t *testing.T) {
 				s.step("", Remove{&model.Node{Name: "n1"}})
 				n, out := says(memory, false, time.Time{}), thrownOut("n2", t0)
 				if order == "node first" {
-					s.step("", Upsert{n}, Upsert{out})
+					s.step("", n, out)
 				} else {
-					s.step("", Upsert{out}, Upsert{n})
+					s.step("", out, n)
 				}
-				s.step("reject:web:unschedulable", Upsert{ofOwner("web", "web", 100)})
+				s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
 				s.wait(time.Second)
 				want := ""
 				if c.ends == time.Second {
 					want = "bind:web:n2"
 				}
 				if c.says != nil {
-					s.step(want, Upsert{c.says})
+					s.step(want, c.says)
 				}
 				if c.ends == 20*time.Second {
 					if wake := s.m.wake(s.now); wake.IsZero() || wake.After(t0.Add(c.ends)) {
@@ -73,22 +73,22 @@ func TestAssumedPressureKeepsPodsOffForAWhile(t *testing.T) {
 
 func TestPressureIsNotAssumedOfWhatIsLongOver(t *testing.T) {
 	s := placedTale(t)
-	s.step("bind:web:n1", Upsert{thrownOut("n1", t0.Add(-20*time.Second))}, Upsert{ofOwner("web", "web", 100)})
+	s.step("bind:web:n1", thrownOut("n1", t0.Add(-20*time.Second)), ofOwner("web", "web", 100))
 }
 
 // TestPressureFromTheFutureLastsNoLonger: whoever may write a pod's status could close a node for years.
 func TestPressureFromTheFutureLastsNoLonger(t *testing.T) {
 	s := placedTale(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
-	s.step("", Upsert{says(model.MemoryPressure, false, time.Time{})}, Upsert{thrownOut("n2", t0.Add(1000*time.Hour))})
-	s.step("reject:web:unschedulable", Upsert{ofOwner("web", "web", 100)})
+	s.step("", says(model.MemoryPressure, false, time.Time{}), thrownOut("n2", t0.Add(1000*time.Hour)))
+	s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
 	s.wait(20 * time.Second)
 	s.step("bind:web:n2")
 }
 
 func TestPressureEndsWithTheNode(t *testing.T) {
 	s := placedTale(t)
-	s.step("", Upsert{thrownOut("n1", t0)})
+	s.step("", thrownOut("n1", t0))
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.wait(21 * time.Second)
 	s.step("")

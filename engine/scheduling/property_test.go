@@ -80,9 +80,9 @@ func (w *world) restart() {
 	w.held = map[string]string{}
 	for _, uid := range w.order {
 		if c := w.claims[uid]; c != nil {
-			w.lag = append(w.lag, Upsert{c})
+			w.lag = append(w.lag, c)
 			if c.Bound {
-				w.lag = append(w.lag, Upsert{volumeOf(c)})
+				w.lag = append(w.lag, volumeOf(c))
 			}
 		}
 		if p := w.pods[uid]; p != nil {

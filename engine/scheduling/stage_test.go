@@ -22,7 +22,7 @@ type tale struct {
 
 func newTale(t *testing.T) *tale {
 	s := &tale{t: t, m: newMachine(), now: t0}
-	s.step("", Upsert{&model.Node{Name: "n1", UID: "n1", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000}}})
+	s.step("", &model.Node{Name: "n1", UID: "n1", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000}})
 	return s
 }
 
@@ -87,7 +87,7 @@ func small(name, node string) *model.Pod {
 
 func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
 	s := newTale(t)
-	s.step("bind:a:n1", Upsert{small("a", "")})
+	s.step("bind:a:n1", small("a", ""))
 	first := s.answer(0, Done)
 	s.step("look:a", s.answer(0, Unknown))
 	unbound := s.answer(0, Done)
@@ -105,7 +105,7 @@ func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
 	if !s.m.state.Assumed("a") {
 		t.Fatal("the room was given away while a bind may still be granted")
 	}
-	s.step("", Upsert{small("a", "n1")})
+	s.step("", small("a", "n1"))
 	if len(s.m.byPod) != 0 || s.m.state.Assumed("a") {
 		t.Error("a pod that is seen on its node still has an attempt")
 	}
@@ -113,7 +113,7 @@ func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
 
 func TestBoundPodThatIsNotSeenIsLookedAt(t *testing.T) {
 	s := newTale(t)
-	s.step("bind:a:n1", Upsert{small("a", "")})
+	s.step("bind:a:n1", small("a", ""))
 	s.step("", s.answer(0, Done))
 	s.where("a", queue.Nowhere)
 	s.wait(s.m.cfg.Confirm)
@@ -130,9 +130,9 @@ func TestBoundPodThatIsNotSeenIsLookedAt(t *testing.T) {
 
 func TestRefusedBindGivesTheRoomBack(t *testing.T) {
 	s := newTale(t)
-	s.step("bind:a:n1", Upsert{small("a", "")})
+	s.step("bind:a:n1", small("a", ""))
 	refused := s.answer(0, Refused)
-	s.step("reject:b:unschedulable", Upsert{small("b", "")})
+	s.step("reject:b:unschedulable", small("b", ""))
 	s.wait(3 * time.Second)
 	s.step("reject:a:error bind:b:n1", refused)
 	s.where("a", queue.Errors)
@@ -140,22 +140,22 @@ func TestRefusedBindGivesTheRoomBack(t *testing.T) {
 
 func TestOnlyChangesOfTheSpecificationWake(t *testing.T) {
 	s := newTale(t)
-	s.step("reject:a:unschedulable", Upsert{&model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)}})
-	s.step("", s.answer(0, Done), Upsert{&model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000), Unscheduled: "Unschedulable"}})
+	s.step("reject:a:unschedulable", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)})
+	s.step("", s.answer(0, Done), &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000), Unscheduled: "Unschedulable"})
 	s.where("a", queue.Unschedulable)
-	s.step("", Upsert{&model.Node{Name: "n1", UID: "n1", Pods: 10, Ready: true, Allocatable: model.Requests{MilliCPU: 900}}})
+	s.step("", &model.Node{Name: "n1", UID: "n1", Pods: 10, Ready: true, Allocatable: model.Requests{MilliCPU: 900}})
 	s.where("a", queue.Unschedulable)
 	s.wait(2 * time.Second)
-	s.step("bind:a:n1", Upsert{&model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(900)}})
+	s.step("bind:a:n1", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(900)})
 }
 
 func TestGatedPodEntersWhenItsGatesAreGone(t *testing.T) {
 	s := newTale(t)
 	gated := small("a", "")
 	gated.Spec = &model.PodSpec{SchedulerName: "default-scheduler", Gates: []string{"g"}}
-	s.step("hold:a:SchedulingGates", Upsert{gated})
+	s.step("hold:a:SchedulingGates", gated)
 	s.where("a", queue.Gated)
-	s.step("bind:a:n1", s.answer(0, Done), Upsert{small("a", "")})
+	s.step("bind:a:n1", s.answer(0, Done), small("a", ""))
 }
 
 func TestWhoseItIsNot(t *testing.T) {
@@ -164,11 +164,11 @@ func TestWhoseItIsNot(t *testing.T) {
 	foreign.Spec = &model.PodSpec{SchedulerName: "other"}
 	dying.Deleting = true
 	done.Phase = model.Failed
-	s.step("", Upsert{foreign}, Upsert{dying}, Upsert{done})
-	s.step("bind:d:n1", Upsert{small("d", "")})
+	s.step("", foreign, dying, done)
+	s.step("bind:d:n1", small("d", ""))
 	dying = small("d", "")
 	dying.Deleting = true
-	s.step("", Upsert{dying}, s.answer(0, Conflict))
+	s.step("", dying, s.answer(0, Conflict))
 	s.where("d", queue.Nowhere)
 	if fmt.Sprint(s.m.Depths()) != fmt.Sprint(queue.Depths{}) {
 		t.Errorf("the queue holds %+v", s.m.Depths())
@@ -178,7 +178,7 @@ func TestWhoseItIsNot(t *testing.T) {
 func TestReportThatCouldNotBeWrittenIsRepeated(t *testing.T) {
 	s := newTale(t)
 	p := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)}
-	s.step("reject:a:unschedulable", Upsert{p})
+	s.step("reject:a:unschedulable", p)
 	s.step("", s.answer(0, Unknown))
 	s.wait(s.m.cfg.LookAgain)
 	s.step("reject:a:unschedulable")

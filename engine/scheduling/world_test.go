@@ -79,7 +79,7 @@ func specOf(k specKey) *model.PodSpec {
 func (w *world) addNode(cpu int64) {
 	name := fmt.Sprintf("n%02d", len(w.nodes))
 	w.nodes[name] = cpu
-	w.lag = append(w.lag, Upsert{&model.Node{Name: name, UID: name, Allocatable: model.Requests{MilliCPU: cpu}, Pods: 110}})
+	w.lag = append(w.lag, &model.Node{Name: name, UID: name, Allocatable: model.Requests{MilliCPU: cpu}, Pods: 110})
 }
 
 func (w *world) addPod(k specKey) {
@@ -88,13 +88,13 @@ func (w *world) addPod(k specKey) {
 	if k.claim != "" {
 		k.claim = "c" + uid
 		w.claims[uid] = &model.PersistentVolumeClaim{Namespace: "ns", Name: k.claim, UID: k.claim}
-		w.lag = append(w.lag, Upsert{w.claims[uid]})
+		w.lag = append(w.lag, w.claims[uid])
 	}
 	w.pods[uid] = &model.Pod{Namespace: "ns", Name: uid, UID: uid, Spec: specOf(k)}
 	w.tell(uid)
 }
 
-func (w *world) tell(uid string) { w.lag = append(w.lag, Upsert{w.pods[uid]}) }
+func (w *world) tell(uid string) { w.lag = append(w.lag, w.pods[uid]) }
 
 func (w *world) change(uid string, f func(*model.Pod)) {
 	p := *w.pods[uid]

@@ -164,7 +164,7 @@ func (p *player) event(in *input) (scheduling.Event, error) {
 		if err := json.Unmarshal(in.Object, o); err != nil {
 			return nil, fmt.Errorf("object: %w", err)
 		}
-		return scheduling.Upsert{Object: p.view.Compile(o)}, nil
+		return p.view.Compile(o), nil
 	case in.Gone != "":
 		o := sim.Identity(in.Gone, in.Key, in.UID)
 		if o == nil {

@@ -84,13 +84,13 @@ func words(effects []scheduling.Effect) (out []json.RawMessage, err error) {
 
 func encode(in *sim.Input) (out input, err error) {
 	switch e := in.Event.(type) {
-	case scheduling.Upsert:
-		out.Put = store.KindOf(in.Object)
 	case scheduling.Remove:
 		out.Gone, out.Key, out.UID = gone(e.Object)
 		return out, nil
 	case scheduling.Outcome:
 		out.Answer, out.Result, out.Why = e.ID, e.Result.String(), e.Why
+	default:
+		out.Put = store.KindOf(in.Object)
 	}
 	if in.Object != nil {
 		if out.Object, err = json.Marshal(in.Object); err != nil {
