@@ -44,7 +44,7 @@ func Open(o Options) (*Network, error) {
 		return nil, fmt.Errorf("network %s: CIDR %q: must be a network, e.g. 10.88.3.0/24", o.Bridge, o.CIDR)
 	}
 	n := &Network{opts: o, prefix: prefix.Masked()}
-	n.last = n.gateway()
+	n.last = n.handedLast()
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("network %s: %w", o.Bridge, err)
 	}
@@ -55,6 +55,17 @@ func Open(o Options) (*Network, error) {
 		o.Log.Info("Pods reach each other and this node, but nothing beyond", "bridge", o.Bridge, "why", err.Error())
 	}
 	return n, nil
+}
+
+// lastFile names the address that was handed out last, for who comes after this process.
+func (n *Network) lastFile() string { return filepath.Clean(n.opts.Dir) + ".last" }
+
+func (n *Network) handedLast() netip.Addr {
+	text, _ := os.ReadFile(n.lastFile())
+	if a, err := netip.ParseAddr(strings.TrimSpace(string(text))); err == nil && n.prefix.Contains(a) {
+		return a
+	}
+	return n.gateway()
 }
 
 // gateway is the bridge's address.
@@ -127,6 +138,9 @@ func (n *Network) take(id string) (netip.Addr, error) {
 			return netip.Addr{}, err
 		}
 		n.last = a
+		if err := os.WriteFile(n.lastFile(), []byte(a.String()+"\n"), 0o600); err != nil { // the next one would begin anew, no more
+			n.opts.Log.Info("The address that was handed out last cannot be noted", "bridge", n.opts.Bridge, "why", err.Error())
+		}
 		return a, nil
 	}
 	return netip.Addr{}, fmt.Errorf("no address of %s is free: the node has too many pods for its podCIDR", n.prefix)
@@ -229,7 +243,7 @@ func Remove(o Options) error {
 	if o.Bridge != "" {
 		errs = append(errs, removeDevice(o.Bridge), RemoveRules(func(network, _ string) bool { return network == o.Bridge }))
 	}
-	return errors.Join(append(errs, os.RemoveAll(o.Dir))...)
+	return errors.Join(append(errs, os.RemoveAll(o.Dir), os.RemoveAll(n.lastFile()))...)
 }
 
 func removeDevice(name string) error {

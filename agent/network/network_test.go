@@ -72,7 +72,10 @@ func TestAddresses(t *testing.T) {
 	if err := n.Detach("one-with-a-long-id"); err != nil {
 		t.Fatal(err)
 	}
-	// The next one does not get the address that has just been given back.
+	// The next one does not get the address that has just been given back, also not after a restart.
+	if n, err = network.Open(o); err != nil {
+		t.Fatal(err)
+	}
 	b, err := n.Attach("two", ns)
 	if err != nil || b != netip.MustParseAddr("198.51.100.3") {
 		t.Fatalf("attached: %v, %v, want 198.51.100.3", b, err)

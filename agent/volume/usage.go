@@ -3,13 +3,12 @@ package volume
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent/tree"
 )
 
 // Usage is what a volume of a pod holds.
@@ -77,47 +76,7 @@ func measure(volume *corev1.Volume, m mounted) (Usage, error) {
 		u.Bytes, u.Inodes = int64(s.Blocks-s.Bfree)*size, int64(s.Files-s.Ffree)
 		return u, nil
 	}
-	var err error
-	u.Bytes, u.Inodes, err = walk(m.host)
+	held, err := tree.Measure(m.host)
+	u.Bytes, u.Inodes = held.Bytes, held.Inodes
 	return u, err
-}
-
-// walk sums what files and directories take on the disk, each once however many
-// names it has. It follows no links, and does not mind what goes while it looks.
-func walk(dir string) (bytes, inodes int64, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer root.Close()
-	var linked map[uint64]bool // files with several names
-	err = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil // gone
-		}
-		s, ok := info.Sys().(*syscall.Stat_t)
-		if !ok {
-			return nil
-		}
-		if s.Nlink > 1 && !info.IsDir() {
-			if linked[s.Ino] {
-				return nil
-			}
-			if linked == nil {
-				linked = map[uint64]bool{}
-			}
-			linked[s.Ino] = true
-		}
-		bytes += s.Blocks * 512
-		inodes++
-		return nil
-	})
-	return bytes, inodes, err
 }

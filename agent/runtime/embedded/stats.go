@@ -2,16 +2,15 @@ package embedded
 
 import (
 	"context"
-	"io/fs"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/tree"
 )
 
 // layerFresh is how long a measured writable layer counts, as containerd measures: walking one reads each of its inodes.
@@ -115,30 +114,10 @@ func (r *Runtime) forgetLayer(id string) {
 	delete(r.layers.known, id)
 }
 
-// measure counts the blocks and inodes below a directory. What goes meanwhile is not counted.
+// measure is what is below a directory now.
 func measure(dir string) layerSize {
-	size := layerSize{at: time.Now()}
-	seen := map[uint64]bool{} // of more than one link
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil
-		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || st.Nlink > 1 && !info.IsDir() && seen[st.Ino] {
-			return nil
-		}
-		if st.Nlink > 1 && !info.IsDir() {
-			seen[st.Ino] = true
-		}
-		size.bytes += st.Blocks * 512
-		size.inodes++
-		return nil
-	})
-	return size
+	held, _ := tree.Measure(dir) // what cannot be read is not counted
+	return layerSize{bytes: held.Bytes, inodes: held.Inodes, at: time.Now()}
 }
 
 // WritableLayer is what a container has written onto its image, measured now.
