@@ -98,5 +98,5 @@ func (w *world) bindClaim(claim *model.PersistentVolumeClaim, volume *model.Pers
 	c, v := *claim, *volume
 	c.Volume, c.Bound = v.Name, true
 	v.Claim, v.Phase = model.ClaimRef{Namespace: c.Namespace, Name: c.Name, UID: c.UID}, "Bound"
-	w.events = append(w.events, scheduling.Upsert{Object: &v}, scheduling.Upsert{Object: &c})
+	w.events = append(w.events, &v, &c)
 }

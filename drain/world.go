@@ -51,7 +51,7 @@ func newWorld(now time.Time, cfg scheduling.Config, objects []any, scale func(mo
 		case *model.Budget:
 			w.putBudget(o)
 		default:
-			w.events = append(w.events, scheduling.Upsert{Object: o})
+			w.events = append(w.events, o)
 		}
 	}
 	return w
@@ -63,7 +63,7 @@ func (w *world) putBudget(b *model.Budget) {
 		w.budgets[b.Namespace] = map[string]*model.Budget{}
 	}
 	w.budgets[b.Namespace][b.Name] = b
-	w.events = append(w.events, scheduling.Upsert{Object: b})
+	w.events = append(w.events, b)
 }
 
 // budgetsIn are the budgets of a namespace as they are now.
@@ -76,7 +76,7 @@ func (w *world) budgetsIn(namespace string) []*model.Budget {
 // put writes a pod.
 func (w *world) put(p *model.Pod) {
 	w.view.Put(p)
-	w.events = append(w.events, scheduling.Upsert{Object: p})
+	w.events = append(w.events, p)
 }
 
 // change writes a pod that is there, changed.
@@ -103,7 +103,7 @@ func (w *world) cordon(nodes []string) {
 		if !slices.Contains(n.Taints, unschedulable) {
 			n.Taints = append(slices.Clone(n.Taints), unschedulable)
 		}
-		w.events = append(w.events, scheduling.Upsert{Object: &n})
+		w.events = append(w.events, &n)
 	}
 	w.rest()
 }
@@ -294,7 +294,7 @@ func (w *world) claims(p, q *model.Pod) {
 		fresh := *old
 		fresh.Name, fresh.UID, fresh.Volume, fresh.Bound, fresh.HasNode, fresh.Node = c.Claim, q.UID+"/"+c.Volume, "", false, false, ""
 		fresh.Owner = model.Owner{APIVersion: "v1", Kind: "Pod", Name: q.Name, UID: q.UID}
-		w.events = append(w.events, scheduling.Upsert{Object: &fresh})
+		w.events = append(w.events, &fresh)
 	}
 	q.Spec = &s
 }

@@ -15,8 +15,6 @@ func (m *Machine) apply(now time.Time, e Event) {
 		m.remove(now, e.Object)
 	case Outcome:
 		m.outcome(now, e)
-	case Upsert:
-		m.upsert(now, e.Object)
 	default:
 		m.upsert(now, e)
 	}

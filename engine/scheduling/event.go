@@ -7,9 +7,6 @@ import "github.com/berthproject/berth/engine/model"
 // object is gone, and an Outcome answers an effect.
 type Event any
 
-// Upsert is the same as its Object by itself.
-type Upsert struct{ Object any }
-
 // Remove says that an object is gone. Of Object only the identity is read: the
 // uid of a pod, the names of everything else.
 type Remove struct{ Object any }
