@@ -43,7 +43,8 @@ type Options struct {
 	Seed     uint64
 	Patience carry.Patience
 
-	// Alone says why a round must not begin, since another descheduler is at work; nil: nobody asks.
+	// Alone returns an error if a round must not begin: a *twin.Busy if another descheduler is at work, what ends all
+	// rounds, or that nobody knows, what ends this one. Nil: nobody asks.
 	Alone func(context.Context) error
 
 	Counts *Counts // nil: some that nobody sees

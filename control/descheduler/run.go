@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/control/twin"
 	"github.com/berthproject/berth/engine/rebalance/carry"
 	"github.com/berthproject/berth/engine/rebalance/plan"
 )
@@ -66,10 +67,7 @@ func (r *Runner) Run(ctx context.Context) (*Report, error) {
 
 // once is one round, and what it planned carried out.
 func (r *Runner) once(ctx context.Context) (*Report, error) {
-	if err := r.alone(ctx); err != nil {
-		return nil, err
-	}
-	report, err := r.round(ctx)
+	report, err := r.next(ctx)
 	if err != nil || r.o.DryRun || r.o.Mode == Compatible {
 		return report, err
 	}
@@ -97,15 +95,15 @@ func (r *Runner) rounds(ctx context.Context) (report *Report, err error) {
 		r.world.take()
 		if now := time.Now(); !now.Before(next) {
 			next = now.Add(r.o.Interval)
-			if err := r.alone(ctx); err != nil {
-				return report, err
-			}
-			made, err := r.round(ctx)
-			if err != nil && ctx.Err() == nil {
-				r.o.Log.Error(err, "A round of descheduling failed; the next one is at "+next.UTC().Format(time.RFC3339))
-			}
-			if err == nil {
+			made, err := r.next(ctx)
+			var busy *twin.Busy
+			switch {
+			case err == nil:
 				report = made
+			case errors.As(err, &busy):
+				return report, err
+			case ctx.Err() == nil:
+				r.o.Log.Error(err, "A round of descheduling failed; the next one is at "+next.UTC().Format(time.RFC3339))
 			}
 		}
 		wake := r.work(ctx)
@@ -115,6 +113,14 @@ func (r *Runner) rounds(ctx context.Context) (report *Report, err error) {
 		r.wait(ctx, wake)
 	}
 	return report, nil
+}
+
+// next is a round, unless it must not begin.
+func (r *Runner) next(ctx context.Context) (*Report, error) {
+	if err := r.alone(ctx); err != nil {
+		return nil, err
+	}
+	return r.round(ctx)
 }
 
 // alone says why a round must not begin.

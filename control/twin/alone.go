@@ -3,6 +3,7 @@ package twin
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,7 +11,10 @@ import (
 )
 
 // Busy says that somebody else does the same work: he holds the Lease for it.
-type Busy struct{ Part, Holder, Namespace, Name, Host string }
+type Busy struct {
+	Part, Holder, Namespace, Name, Host string
+	Lasts                               time.Duration // the Lease, after its last renewal
+}
 
 // Error says what to do.
 func (b *Busy) Error() string {
@@ -29,7 +33,7 @@ func Alone(ctx context.Context, client kubernetes.Interface, part, host, namespa
 		return fmt.Errorf("whether a %s runs at %s cannot be seen: %w", part, host, err)
 	}
 	if holder, lasts, age := read(l); holder != "" && age < lasts {
-		return &Busy{Part: part, Holder: holder, Namespace: namespace, Name: name, Host: host}
+		return &Busy{Part: part, Holder: holder, Namespace: namespace, Name: name, Host: host, Lasts: lasts}
 	}
 	return nil
 }
