@@ -18,6 +18,9 @@ func message(err error) string {
 // missing says that what was asked for is not there.
 func missing(err error) bool { return err != nil && status.Code(err) == codes.NotFound }
 
+// refused says that the runtime does not run pods that ask for this.
+func refused(err error) bool { return status.Code(err) == codes.InvalidArgument }
+
 // away says that the runtime did not answer: what it did is not known.
 func away(err error) bool {
 	switch status.Code(err) {

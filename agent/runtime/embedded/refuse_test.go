@@ -1,7 +1,13 @@
 package embedded_test
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -81,6 +87,12 @@ func TestWhatCannotBeStarted(t *testing.T) {
 	r := newRig(t, false)
 	ctx := context.Background()
 	box, of := r.box("fails", nil)
+	dynamic, script := filepath.Join(r.Dir, "dynamic"), filepath.Join(r.Dir, "script")
+	for file, text := range map[string][]byte{dynamic: dynamicProgram(t, "/lib/ld-none.so.1"), script: []byte("#! /bin/none -x\n")} {
+		if err := os.WriteFile(file, text, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, tc := range map[string]struct {
 		change func(*cri.ContainerConfig)
 		want   string
@@ -91,6 +103,14 @@ func TestWhatCannotBeStarted(t *testing.T) {
 		"a directory":     {func(c *cri.ContainerConfig) { c.Command = []string{"/etc"} }, "permission denied"},
 		"no such user":    {func(c *cri.ContainerConfig) { c.Linux.SecurityContext.RunAsUsername = "nemo" }, "unable to find user nemo"},
 		"cwd is a file":   {func(c *cri.ContainerConfig) { c.WorkingDir = "/etc/passwd" }, "working directory /etc/passwd"},
+		"no interpreter": {func(c *cri.ContainerConfig) {
+			c.Mounts = []*cri.Mount{{HostPath: dynamic, ContainerPath: "/bin/dynamic"}}
+			c.Command = []string{"dynamic"}
+		}, `exec: "/bin/dynamic": its interpreter /lib/ld-none.so.1 is not in the image`},
+		"no shell": {func(c *cri.ContainerConfig) {
+			c.Mounts = []*cri.Mount{{HostPath: script, ContainerPath: "/script"}}
+			c.Command = []string{"/script"}
+		}, `exec: "/script": its interpreter /bin/none is not in the image`},
 		"no such volume": {func(c *cri.ContainerConfig) {
 			c.Mounts = []*cri.Mount{{HostPath: "/etc/passwd/volume", ContainerPath: "/v"}}
 		}, "/etc/passwd/volume"},
@@ -115,4 +135,23 @@ func TestWhatCannotBeStarted(t *testing.T) {
 	if err := r.Service.StartContainer(ctx, id); err == nil {
 		t.Error("a container was started twice")
 	}
+}
+
+// dynamicProgram is an executable that names a loader, and has nothing else.
+func dynamicProgram(t *testing.T, loader string) []byte {
+	t.Helper()
+	const header, entry = 64, 56
+	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	name := append([]byte(loader), 0)
+	var b bytes.Buffer
+	for _, part := range []any{
+		elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)}, Type: uint16(elf.ET_EXEC),
+			Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Phoff: header, Ehsize: header, Phentsize: entry, Phnum: 1},
+		elf.Prog64{Type: uint32(elf.PT_INTERP), Off: header + entry, Filesz: uint64(len(name))}, name,
+	} {
+		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
 }

@@ -154,6 +154,8 @@ func start(args, env []string) error {
 		err := syscall.Exec(dir+"/"+args[0], args, env)
 		if err != syscall.ENOENT && err != syscall.ENOTDIR {
 			worst = err
+		} else if interpreter(dir+"/"+args[0]) != "" { // shells go on, too, but say that there is no such command
+			return refusal(dir+"/"+args[0], err)
 		}
 		if err == syscall.ENOEXEC {
 			break
@@ -169,6 +171,12 @@ func start(args, env []string) error {
 func refusal(name string, err error) error {
 	switch err {
 	case syscall.ENOENT, syscall.ENOTDIR:
+		var info syscall.Stat_t
+		if syscall.Stat(name, &info) == nil { // it is there, and what it needs is not
+			if needs := interpreter(name); needs != "" {
+				return &fault{`exec: "` + name + `": its interpreter ` + needs + " is not in the image", 127}
+			}
+		}
 		return &fault{`exec: "` + name + `": stat ` + name + ": no such file or directory", 127}
 	case syscall.ENOEXEC:
 		return &fault{"exec " + name + ": exec format error", 126}
