@@ -68,7 +68,7 @@ type tuning struct {
 // total, as in Evaluate.
 func NewEngine(s *cluster.State, p *Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
-		keep: 8192, tidyBytes: 256 << 20, tidyThings: 8192, tune: tuning{behind: 60, least: 16, sets: 32, listed: 16}}
+		keep: 8192, tidyBytes: 256 << 20, tidyThings: 8192, tune: tuning{behind: 12, least: 192, sets: 32, listed: 16}}
 	e.rules = tableOf(&p.cfg)
 	e.forget()
 	return e

@@ -154,28 +154,32 @@ func (e *Engine) noteLifted(sh *shape, most int) (ok bool) {
 	return true
 }
 
-// shares says whether a shape is decided by its base's view. One that is asked for
-// all the time while many nodes are its own gets a view for itself, when the
-// lifting has cost as much as that.
+// shares says whether a shape is decided by its base's view. To lift a node costs about as
+// much as to look again at one that has changed. One that is asked for all the time
+// while many nodes are its own gets a view for itself, or has it brought up to date, when the
+// lifting has cost more than that would.
 func (e *Engine) shares(sh *shape) bool {
 	if sh.base == nil || !e.noteLifted(sh, maxLifted) {
 		return false
 	}
 	sh.base.used = e.clock
-	end, lifting := e.index.LogEnd(), int64(2*len(e.scratch.lifted))
-	if v := sh.view; v != nil {
-		if end-v.pos <= lifting {
-			return false
-		}
-		if end-v.pos > int64(len(e.index.Rows)) {
-			e.drop(sh)
-		}
-	} else if sh.seen {
+	end, lifting := e.index.LogEnd(), int64(len(e.scratch.lifted))
+	if sh.seen {
 		sh.owed = max(0, sh.owed+lifting-(end-sh.at))
-		if sh.owed > int64(e.state.NumNodes()/2) {
-			sh.owed = 0
+	}
+	price := int64(e.state.NumNodes() / 2)
+	if v := sh.view; v != nil {
+		lag := end - v.pos
+		if lag <= e.bearable() {
+			price = lag
+		}
+		if lag <= lifting {
 			return false
 		}
+	}
+	if sh.owed > price {
+		sh.owed = 0
+		return false
 	}
 	sh.at, sh.last, sh.seen = end, e.clock, true
 	return true

@@ -47,7 +47,7 @@ func (e *Engine) viewFor(sh *shape) *view {
 	end := x.LogEnd()
 	since, gap, seen := end-sh.at, e.clock-sh.last, sh.seen
 	sh.at, sh.last, sh.seen = end, e.clock, true
-	limit := int64(max(e.state.NumNodes()*e.tune.behind/100, e.tune.least))
+	limit := e.bearable()
 	ranks, _, order := x.Ranks()
 	if v := sh.view; v != nil {
 		if v.order == order && end-v.pos <= limit {
@@ -63,6 +63,11 @@ func (e *Engine) viewFor(sh *shape) *view {
 		return nil
 	}
 	return e.build(sh)
+}
+
+// bearable is how many log entries a view may be behind for it to be cheaper than a scan.
+func (e *Engine) bearable() int64 {
+	return int64(max(e.state.NumNodes()*e.tune.behind/100, e.tune.least))
 }
 
 // worth says whether there is room for another view of a shape that was asked
