@@ -28,6 +28,7 @@ type Feed struct {
 	mu         sync.Mutex
 	events     []scheduling.Event
 	waiting    []string                        // kinds not listed yet
+	said       map[string]bool                 // whether optional kinds are served, as was told
 	conditions map[string]*corev1.PodCondition // of pods without a node, by uid
 
 	ready  chan struct{}
@@ -36,7 +37,7 @@ type Feed struct {
 
 // New makes a feed from an API server.
 func New(client kubernetes.Interface) *Feed {
-	f := &Feed{client: client, intake: intake.New(), conditions: map[string]*corev1.PodCondition{},
+	f := &Feed{client: client, intake: intake.New(), conditions: map[string]*corev1.PodCondition{}, said: map[string]bool{},
 		ready: make(chan struct{}, 1), synced: make(chan struct{})}
 	for _, k := range f.kinds() {
 		f.waiting = append(f.waiting, k.name)
@@ -51,9 +52,8 @@ func (f *Feed) Holds(client *v1alpha1.Client) {
 	f.waiting = append(f.waiting, v1alpha1.Holds)
 }
 
-// Tell has f called for each optional kind once it is known whether it is served, from
-// a goroutine of its own; also when it turns out that it must not be read. It must be called
-// before Run.
+// Tell has f called for each optional kind as soon as it is known whether it is served and
+// may be read, and when that changes, from a goroutine of its own. It must be called before Run.
 func (f *Feed) Tell(told func(kind string, served bool)) { f.told = told }
 
 // Show has each pod and node that comes or changes shown before its event, from goroutines of their own. Finished pods
@@ -68,15 +68,7 @@ func (f *Feed) Run(ctx context.Context) {
 	}
 	for groupVersion, kinds := range f.optional() {
 		for _, k := range kinds {
-			wg.Go(func() {
-				served, known := f.serves(ctx, groupVersion, k.name)
-				if known {
-					f.tell(k.name, served)
-				}
-				if served {
-					f.follow(ctx, k)
-				}
-			})
+			wg.Go(func() { f.followServed(ctx, groupVersion, k) })
 		}
 	}
 	wg.Wait()
@@ -89,9 +81,14 @@ func (f *Feed) follow(ctx context.Context, k kind) {
 	cache.NewReflectorWithOptions(lw, k.object, l, cache.ReflectorOptions{Name: "feed/" + k.name}).RunWithContext(ctx)
 }
 
-// tell tells whether an optional kind is served; nobody waits for one that is not.
+// tell tells whether an optional kind is served, if that is news; nobody waits for one that
+// is not.
 func (f *Feed) tell(kind string, served bool) {
-	if f.told != nil {
+	f.mu.Lock()
+	was, said := f.said[kind]
+	f.said[kind] = served
+	f.mu.Unlock()
+	if f.told != nil && (!said || was != served) {
 		f.told(kind, served)
 	}
 	if !served {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -116,6 +117,32 @@ func TestDeviceClaimsAreOptional(t *testing.T) {
 			<-done
 		})
 	}
+}
+
+// What is served later is read then, without a new start.
+func TestWhatIsServedLaterIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(&resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "1"}})
+		f := New(client)
+		var told []bool
+		f.Tell(func(_ string, served bool) { told = append(told, served) })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { f.Run(ctx); close(done) }()
+		<-f.Synced()
+		time.Sleep(time.Hour)
+		if got := words(f.Take(nil)); got != "" || fmt.Sprint(told) != "[false]" {
+			t.Errorf("before it is served: got %q, told %v", got, told)
+		}
+		client.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "resourceclaims"}}}}
+		time.Sleep(askSeldom)
+		synctest.Wait()
+		if got := words(f.Take(nil)); got != " +*model.ResourceClaim" || fmt.Sprint(told) != "[false true]" {
+			t.Errorf("once it is served: got %q, told %v", got, told)
+		}
+		cancel()
+		<-done
+	})
 }
 
 func TestWhatAListDoesNotHoldWasDeleted(t *testing.T) {

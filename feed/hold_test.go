@@ -103,3 +103,33 @@ func TestHoldsAreReadWhereTheyAreServed(t *testing.T) {
 		})
 	}
 }
+
+// Who may not read holds at first is told so, and told again once he may.
+func TestHoldsThatMayBeReadLater(t *testing.T) {
+	code := http.StatusForbidden
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if code != http.StatusOK {
+			w.WriteHeader(code)
+			fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"%s","code":%d}`, strings.ReplaceAll(http.StatusText(code), " ", ""), code)
+			return
+		}
+		fmt.Fprint(w, `{"apiVersion":"berth.dev/v1alpha1","kind":"HoldList","metadata":{"resourceVersion":"5"},"items":[]}`)
+	}))
+	defer server.Close()
+	client, err := v1alpha1.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := New(fake.NewClientset())
+	f.Holds(client)
+	var told []bool
+	f.Tell(func(_ string, served bool) { told = append(told, served) })
+	k := f.holdKind()
+	for _, code = range []int{http.StatusForbidden, http.StatusForbidden, http.StatusInternalServerError, http.StatusOK, http.StatusOK, http.StatusNotFound} {
+		_, _ = k.list(t.Context(), metav1.ListOptions{})
+	}
+	if got, want := fmt.Sprint(told), "[false true false]"; got != want {
+		t.Errorf("told %s, want %s", got, want)
+	}
+}

@@ -9,15 +9,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// askAgain is how long to wait after a server did not say what it serves.
-const askAgain = 10 * time.Second
+// askAgain is how long to wait before a server is asked again what it serves. As long as
+// it says that it does not serve a kind the pause is doubled, up to askSeldom.
+const (
+	askAgain  = 10 * time.Second
+	askSeldom = 5 * time.Minute
+)
 
-// optional are the kinds that not every server has, by group and version. Where they
-// are not served they are not read.
+// optional are the kinds that not every server has, by group and version. They are read
+// as soon as they are served.
 func (f *Feed) optional() map[string][]kind {
 	out := map[string][]kind{
 		resourcev1.SchemeGroupVersion.String(): {
@@ -30,35 +35,61 @@ func (f *Feed) optional() map[string][]kind {
 	return out
 }
 
-// holdKind is how holds are read. Who must not read them goes without.
+// holdKind is how holds are read. Who must not read them goes without, until he may.
 func (f *Feed) holdKind() kind {
 	k := read(v1alpha1.Holds, &v1alpha1.Hold{}, f.holds.Holds(""), f.intake.Hold)
-	list := k.list
+	list, watching := k.list, k.watch
+	heard := func(err error) {
+		switch {
+		case err == nil:
+			f.tell(v1alpha1.Holds, true)
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+			f.tell(v1alpha1.Holds, false)
+		}
+	}
 	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		out, err := list(ctx, o)
-		if apierrors.IsForbidden(err) {
-			f.tell(v1alpha1.Holds, false)
+		heard(err)
+		return out, err
+	}
+	k.watch = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		out, err := watching(ctx, o)
+		if err == nil { // that a list cannot be watched says nothing
+			heard(nil)
 		}
 		return out, err
 	}
 	return k
 }
 
-// serves asks until it is told whether a resource is served; it is not known when the
-// context ends before.
-func (f *Feed) serves(ctx context.Context, groupVersion, resource string) (served, known bool) {
-	for {
-		list, err := f.client.Discovery().ServerResourcesForGroupVersion(groupVersion)
+// followServed follows a kind from the moment on in which it is served.
+func (f *Feed) followServed(ctx context.Context, groupVersion string, k kind) {
+	for pause := askAgain; ; {
+		served, known := f.serves(groupVersion, k.name)
 		switch {
-		case err == nil:
-			return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }), true
-		case apierrors.IsNotFound(err):
-			return false, true
+		case served:
+			f.tell(k.name, true)
+			f.follow(ctx, k)
+			return
+		case known:
+			f.tell(k.name, false)
+		default:
+			pause = askAgain
 		}
 		select {
 		case <-ctx.Done():
-			return false, false
-		case <-time.After(askAgain):
+			return
+		case <-time.After(pause):
 		}
+		pause = min(2*pause, askSeldom)
 	}
+}
+
+// serves says whether a resource is served, if the server says so.
+func (f *Feed) serves(groupVersion, resource string) (served, known bool) {
+	list, err := f.client.Discovery().ServerResourcesForGroupVersion(groupVersion)
+	if err != nil {
+		return false, apierrors.IsNotFound(err)
+	}
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource }), true
 }
