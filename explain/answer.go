@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/remedy"
+	"github.com/berthproject/berth/internal/journal"
 )
 
 // Answer is all there is to say about where a pod can run.
@@ -29,6 +30,8 @@ type Answer struct {
 	Extenders bool
 	// Remedies are for a pod that waits and fits nowhere; nil otherwise.
 	Remedies *remedy.Result
+	// Before is what a scheduler's journal says that was decided about pods of this name, the oldest first.
+	Before []journal.Decision
 }
 
 // Ask works out the answer. A bound pod is judged as if it were not bound, and the state is

@@ -30,6 +30,7 @@ func (a *Answer) JSON() ([]byte, error) {
 			v.Empty = append(v.Empty, nodeOf(&a.Remedies.Empty[i]))
 		}
 	}
+	v.Decided = a.Before
 	return json.MarshalIndent(v, "", "  ")
 }
 

@@ -4,21 +4,23 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/remedy"
+	"github.com/berthproject/berth/internal/journal"
 )
 
 // answerView is a decision with what follows from it. The names of fields are
 // stable.
 type answerView struct {
 	*recordView
-	NodeUnknown bool            `json:"nodeUnknown,omitempty"` // the cluster has no node where it is bound
-	Nominated   string          `json:"nominatedNode,omitempty"`
-	Leaving     []string        `json:"waitsForVictims,omitempty"`
-	Extenders   bool            `json:"extendersNotAsked,omitempty"`
-	Wakes       []wakeView      `json:"wakes,omitempty"`
-	Preemption  *preemptionView `json:"preemption,omitempty"`
-	Remedies    []remedyView    `json:"remedies,omitempty"` // cheapest first
-	Tried       *int            `json:"remediesTried,omitempty"`
-	Empty       []nodeView      `json:"emptyNodes,omitempty"` // only where it fits none even if nothing ran there
+	NodeUnknown bool               `json:"nodeUnknown,omitempty"` // the cluster has no node where it is bound
+	Nominated   string             `json:"nominatedNode,omitempty"`
+	Leaving     []string           `json:"waitsForVictims,omitempty"`
+	Extenders   bool               `json:"extendersNotAsked,omitempty"`
+	Wakes       []wakeView         `json:"wakes,omitempty"`
+	Preemption  *preemptionView    `json:"preemption,omitempty"`
+	Remedies    []remedyView       `json:"remedies,omitempty"` // cheapest first
+	Tried       *int               `json:"remediesTried,omitempty"`
+	Empty       []nodeView         `json:"emptyNodes,omitempty"` // only where it fits none even if nothing ran there
+	Decided     []journal.Decision `json:"decided,omitempty"`    // before, by a scheduler's journal
 }
 
 type wakeView struct {

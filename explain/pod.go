@@ -35,6 +35,10 @@ func (a *Answer) Text(w io.Writer, all bool) error {
 		remedies(&b, a)
 	}
 	scores(&b, rec, a.Node)
+	if len(a.Before) > 0 {
+		b.WriteString("\n")
+		decided(&b, a.Before)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

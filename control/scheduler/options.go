@@ -61,6 +61,8 @@ type Options struct {
 	Synced func()
 	// Journal keeps the records of victims; nil: their events do.
 	Journal *journal.Journal
+	// Decisions keeps what was decided about each pod, beside the loop; nil: the last ones are remembered, until the process ends.
+	Decisions *journal.Decisions
 }
 
 // Election is how copies agree on who schedules.

@@ -36,6 +36,7 @@ type shell struct {
 	events  *actuate.Events
 	metrics *metrics
 	trail   *trail
+	history *history // nil: none is kept
 	// extenders is nil when there are none.
 	extenders *actuate.Extenders
 	// questions are run by the loop, between steps; they must not wait for anything.
@@ -113,6 +114,7 @@ func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interf
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.history = newHistory(o.Decisions, s.log)
 	s.events = actuate.NewEvents(client, instance(), time.Now)
 	s.metrics.countDropped(s.events.Dropped)
 	var err error
@@ -137,7 +139,11 @@ func newShell(o Options, m *scheduling.Machine, client, leases kubernetes.Interf
 // observe counts what was carried out and logs what was not.
 func (s *shell) observe(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
 	s.metrics.carriedOut(e, o, took)
-	s.trail.carriedOut(time.Now(), e, o)
+	now := time.Now()
+	s.trail.carriedOut(now, e, o)
+	if pod, kept := s.trail.place(e); kept != nil {
+		s.history.carriedOut(trace{at: now, pod: pod, effect: e, ended: now, result: o.Result, why: o.Why})
+	}
 	if o.Result == scheduling.Done {
 		return
 	}
@@ -168,6 +174,11 @@ func (s *shell) run(ctx context.Context) error {
 	}
 	for _, w := range s.o.Warnings {
 		s.log.Warn("configuration: " + w)
+	}
+	if s.history != nil {
+		historyCtx, stopHistory := context.WithCancel(context.WithoutCancel(ctx)) // it ends after the requests
+		defer stopHistory()
+		wg.Go(func() { s.history.run(historyCtx) })
 	}
 	wg.Go(func() { s.follow(feedCtx) })
 	wg.Go(func() { s.honour(feedCtx) })

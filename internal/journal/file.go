@@ -11,9 +11,11 @@ import (
 	"strings"
 )
 
+// What files are of, as their names begin.
 const (
-	prefix = "displacements-"
-	suffix = ".jsonl"
+	displacements = "displacements-"
+	decisions     = "decisions-"
+	suffix        = ".jsonl"
 )
 
 // file is the newest file of a writer.
@@ -23,20 +25,20 @@ type file struct {
 	size   int64 // of whole lines
 }
 
-func pathOf(dir, writer string, number int) string {
-	return filepath.Join(dir, fmt.Sprintf("%s%s.%08d%s", prefix, writer, number, suffix))
+// pathOf is a file of a stem: what it is of, and its writer.
+func pathOf(dir, stem string, number int) string {
+	return filepath.Join(dir, fmt.Sprintf("%s.%08d%s", stem, number, suffix))
 }
 
-// filesOf are the files of a writer, of all for "", by writer and age.
-func filesOf(dir, writer string) ([]string, error) {
+// filesOf are the files whose names begin so, by writer and age.
+func filesOf(dir, begin string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, e := range entries {
-		name, ok := strings.CutPrefix(e.Name(), prefix)
-		if ok && strings.HasSuffix(name, suffix) && (writer == "" || strings.HasPrefix(name, writer+".")) {
+		if strings.HasPrefix(e.Name(), begin) && strings.HasSuffix(e.Name(), suffix) {
 			out = append(out, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -44,15 +46,15 @@ func filesOf(dir, writer string) ([]string, error) {
 	return out, nil
 }
 
-// newest opens the newest file of a writer and takes out a line without an end.
-func newest(dir, writer string) (*file, error) {
-	paths, err := filesOf(dir, writer)
+// newest opens the newest file of a stem and takes out a line without an end.
+func newest(dir, stem string) (*file, error) {
+	paths, err := filesOf(dir, stem+".")
 	if err != nil || len(paths) == 0 {
 		return &file{}, err
 	}
 	last := paths[len(paths)-1]
 	out := &file{}
-	digits := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(last), prefix+writer+"."), suffix)
+	digits := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(last), stem+"."), suffix)
 	if _, err := fmt.Sscanf(digits, "%d", &out.number); err != nil {
 		return nil, fmt.Errorf("%s: not a file of this journal: its number must be digits", last)
 	}
@@ -92,8 +94,8 @@ func whole(f *os.File) (int64, error) {
 }
 
 // next begins the file after this one.
-func (f *file) next(dir, writer string) (*file, error) {
-	path := pathOf(dir, writer, f.number+1)
+func (f *file) next(dir, stem string) (*file, error) {
+	path := pathOf(dir, stem, f.number+1)
 	n, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -134,9 +136,9 @@ func (f *file) close() error {
 	return f.f.Close()
 }
 
-// dropOldest removes the oldest files of a writer but so many.
-func dropOldest(dir, writer string, keep int) error {
-	paths, err := filesOf(dir, writer)
+// dropOldest removes the oldest files of a stem but so many.
+func dropOldest(dir, stem string, keep int) error {
+	paths, err := filesOf(dir, stem+".")
 	if err != nil {
 		return err
 	}

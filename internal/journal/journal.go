@@ -27,6 +27,7 @@ type Options struct {
 type Journal struct {
 	o    Options
 	dir  string
+	stem string // of its files
 	lock *fileutil.LockedFile
 
 	mu      sync.Mutex
@@ -51,7 +52,9 @@ func newBatch() *batch { return &batch{done: make(chan struct{})} }
 
 // Open opens a journal to append to. A line that a crash has cut off at the end of the newest file
 // is taken out. Each writer of a directory must be one process; a second one is refused.
-func Open(dir string, o Options) (*Journal, error) {
+func Open(dir string, o Options) (*Journal, error) { return begin(dir, displacements, o) }
+
+func begin(dir, of string, o Options) (*Journal, error) {
 	if o.FileBytes <= 0 {
 		o.FileBytes = 8 << 20
 	}
@@ -64,15 +67,15 @@ func Open(dir string, o Options) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, prefix+o.Writer+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, of+o.Writer+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
 		return nil, fmt.Errorf("journal %s: another process writes it as %s: stop it, or choose another directory with --journal", dir, o.Writer)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	j := &Journal{o: o, dir: dir, lock: lock, batch: newBatch()}
-	if j.file, err = newest(dir, o.Writer); err != nil {
+	j := &Journal{o: o, dir: dir, stem: of + o.Writer, lock: lock, batch: newBatch()}
+	if j.file, err = newest(dir, j.stem); err != nil {
 		_ = lock.Close()
 		return nil, fmt.Errorf("journal: %w", err)
 	}
@@ -97,6 +100,11 @@ func (j *Journal) Append(records ...*Displacement) error {
 		lines.WriteString(line)
 		lines.WriteByte('\n')
 	}
+	return j.append(lines.Bytes())
+}
+
+// append brings lines to the disk.
+func (j *Journal) append(lines []byte) error {
 	j.mu.Lock()
 	if j.closed {
 		j.mu.Unlock()
@@ -105,7 +113,7 @@ func (j *Journal) Append(records ...*Displacement) error {
 	j.appending.Add(1)
 	defer j.appending.Done()
 	b := j.batch
-	b.lines.Write(lines.Bytes())
+	b.lines.Write(lines)
 	if j.writing {
 		j.mu.Unlock()
 		<-b.done
@@ -139,12 +147,12 @@ func (j *Journal) drain() {
 // write brings lines to the disk, in a new file if the newest is full.
 func (j *Journal) write(lines []byte) error {
 	if j.file.f == nil || j.file.size > 0 && j.file.size+int64(len(lines)) > j.o.FileBytes {
-		next, err := j.file.next(j.dir, j.o.Writer)
+		next, err := j.file.next(j.dir, j.stem)
 		if err != nil {
 			return err
 		}
 		j.file = next
-		if err := dropOldest(j.dir, j.o.Writer, j.o.Files); err != nil {
+		if err := dropOldest(j.dir, j.stem, j.o.Files); err != nil {
 			return err
 		}
 	}

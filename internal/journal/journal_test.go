@@ -102,7 +102,7 @@ func TestTornLineCostsItselfAlone(t *testing.T) {
 	j := open(t, dir, Options{})
 	_ = j.Append(record(1))
 	_ = j.Close()
-	path := pathOf(dir, "test", 1)
+	path := pathOf(dir, displacements+"test", 1)
 	f, _ := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	_, _ = f.WriteString(`{"time":"2026-01-01T00:00:00Z","pod":{"na`)
 	_ = f.Close()
@@ -120,7 +120,7 @@ func TestBrokenLineIsToldOf(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{})
 	_ = j.Append(record(1))
-	path := pathOf(dir, "test", 1)
+	path := pathOf(dir, displacements+"test", 1)
 	data, _ := os.ReadFile(path)
 	if err := os.WriteFile(path, append([]byte("no JSON\n{}\n"), data...), 0o600); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 // that is cut off at the end of a file is passed over; any other that cannot be read is too, and told
 // of.
 func Read(dir string) (records []*Displacement, faults []error, err error) {
-	paths, err := filesOf(dir, "")
+	paths, err := filesOf(dir, displacements)
 	if err != nil {
 		return nil, nil, fmt.Errorf("journal: %w", err)
 	}

@@ -1,0 +1,112 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// Decision is what a scheduler decided about a pod, and how the API took it.
+type Decision struct {
+	Time      time.Time `json:"time"`
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	UID       string    `json:"uid"`
+	What      string    `json:"what"`              // bind, reject, preempt, ...
+	Attempt   int       `json:"attempt,omitempty"` // 1 for the first
+	Node      string    `json:"node,omitempty"`
+	Message   string    `json:"message,omitempty"` // as in the pod's event
+	Rules     []string  `json:"rules,omitempty"`   // that rejected it
+	Victims   []string  `json:"victims,omitempty"` // namespace/name
+	Outcome   string    `json:"outcome,omitempty"` // of the request
+	Why       string    `json:"why,omitempty"`     // unless it was done
+}
+
+// Decisions is a directory that one writer appends decisions to, beside the displacements that may be there.
+type Decisions struct{ j *Journal }
+
+// OpenDecisions opens a directory to append decisions to; see Open.
+func OpenDecisions(dir string, o Options) (*Decisions, error) {
+	j, err := begin(dir, decisions, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Decisions{j}, nil
+}
+
+// Append writes decisions and returns when they are on disk. Of nil Decisions it does nothing.
+func (d *Decisions) Append(list ...Decision) error {
+	if d == nil || len(list) == 0 {
+		return nil
+	}
+	var lines bytes.Buffer
+	out := json.NewEncoder(&lines)
+	out.SetEscapeHTML(false)
+	for i := range list {
+		if err := out.Encode(&list[i]); err != nil {
+			return err
+		}
+	}
+	return d.j.append(lines.Bytes())
+}
+
+// Close ends the journal of decisions.
+func (d *Decisions) Close() error {
+	if d == nil {
+		return nil
+	}
+	return d.j.Close()
+}
+
+// ReadDecisions reads the decisions about pods of one name that a directory has, the oldest first. Lines that cannot be
+// read are passed over, and told of.
+func ReadDecisions(dir, namespace, name string) (list []Decision, faults []error, err error) {
+	paths, err := filesOf(dir, decisions)
+	if err != nil {
+		return nil, nil, fmt.Errorf("journal: %w", err)
+	}
+	for _, p := range paths {
+		f, err := os.Open(p)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it was the oldest
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("journal: %w", err)
+		}
+		got, wrong, err := decisionsIn(f, p, namespace, name)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, nil, fmt.Errorf("journal: %w", err)
+		}
+		list, faults = append(list, got...), append(faults, wrong...)
+	}
+	slices.SortStableFunc(list, func(a, b Decision) int { return a.Time.Compare(b.Time) })
+	return list, faults, nil
+}
+
+func decisionsIn(r io.Reader, path, namespace, name string) (list []Decision, faults []error, err error) {
+	in := bufio.NewReader(r)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return list, faults, nil // a line without an end is not whole
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if !bytes.Contains(line, []byte(name)) {
+			continue
+		}
+		var d Decision
+		if err := json.Unmarshal(line, &d); err != nil {
+			faults = append(faults, fmt.Errorf("%s:%d: %w", path, n, err))
+		} else if d.Namespace == namespace && d.Name == name {
+			list = append(list, d)
+		}
+	}
+}
