@@ -45,6 +45,8 @@ type Options struct {
 	Fresh bool
 	// Started is told once how the node runs, in words; may be nil.
 	Started func(words string)
+	// Left is told once, when the node's agent ends as it was asked to, how many pods run on; may be nil.
+	Left func(pods int)
 	// Nodes are the settings of Berth's agents.
 	Nodes config.Nodes
 	// Kubelet is what a KubeletConfiguration says, Pressure Berth's own options of it.
@@ -70,6 +72,9 @@ func (o *Options) complete() error {
 	}
 	if o.Started == nil {
 		o.Started = func(string) {}
+	}
+	if o.Left == nil {
+		o.Left = func(int) {}
 	}
 	return nil
 }

@@ -71,7 +71,10 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	o.Started(n.words())
-	return n.serve(ctx, server.Run)
+	if err := n.serve(ctx, server.Run); err != nil {
+		return err
+	}
+	return n.leave()
 }
 
 // words say how the node runs.

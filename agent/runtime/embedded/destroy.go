@@ -38,6 +38,16 @@ func (r *Runtime) Destroy(ctx context.Context) error {
 	return errors.Join(append(errs, err, r.Close(), Wipe(ctx, r.opts))...)
 }
 
+// LeaveNetwork removes the bridge and its rules if there is no sandbox that needs them. It comes last: the next runtime makes them again.
+func (r *Runtime) LeaveNetwork() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.network == nil || len(r.sandboxes) > 0 {
+		return nil
+	}
+	return network.Remove(network.Options{Dir: r.opts.network(), Bridge: r.opts.Bridge})
+}
+
 // Wipe removes what a runtime with these options left when its process was killed: what runs, mounts, network,
 // files. Only Dir and Bridge must be given. Cgroups that pods were put into are their makers'.
 func Wipe(ctx context.Context, o Options) error {

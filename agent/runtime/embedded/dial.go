@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"runtime"
@@ -19,7 +20,12 @@ func (s *sandbox) dial(port int32) (net.Conn, error) {
 		if err == nil {
 			return conn, nil
 		}
-		errs = append(errs, err)
+		if !errors.Is(err, unix.ECONNREFUSED) && !errors.Is(err, unix.EAFNOSUPPORT) && !errors.Is(err, unix.EADDRNOTAVAIL) {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == 0 { // a network may have no IPv6
+		return nil, fmt.Errorf("connection refused: nothing in the pod listens at 127.0.0.1:%d or [::1]:%d", port, port)
 	}
 	return nil, errors.Join(errs...)
 }
