@@ -148,8 +148,9 @@ func (p *Process) Stop() {
 // keep runs the daemon until ctx ends, again after each end. It stays on one
 // thread: the kernel kills the daemon when the thread that started it ends.
 func (p *Process) keep(ctx context.Context) {
-	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	runtime.LockOSThread()
 	defer close(p.done)
+	defer runtime.UnlockOSThread() // or the thread would end, and with it what else was ever started on it to die so
 	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
 		began := time.Now()
 		err := p.runOnce(ctx)
