@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// preemptors are pods each of which needs the room of one of four on any node.
+func preemptors(nodes, pods int) *Work {
+	pod := func(priority int32) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": "web"}},
+			Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Priority: &priority,
+				Containers: []corev1.Container{{Name: "c", Image: "registry.example/app:1", Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}}}}},
+			Status: corev1.PodStatus{Phase: corev1.PodPending}}
+	}
+	w := &Work{Name: "preemption", Templates: []*corev1.Pod{pod(0), pod(1000)}, Warm: 20}
+	for i := range nodes {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%05d", i)}}
+		n.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("64Gi"),
+			corev1.ResourcePods: resource.MustParse("110")}
+		w.Nodes = append(w.Nodes, n)
+		for range 4 {
+			w.Placed = append(w.Placed, struct {
+				Template int
+				Node     string
+			}{0, n.Name})
+		}
+	}
+	for range pods + w.Warm {
+		w.Pods = append(w.Pods, 1)
+	}
+	return w
+}
+
+// A pod that makes room for itself takes at most 30 allocations on its whole way, its
+// victim's included, however many nodes there are. At neither size a table doubles meanwhile.
+func TestAllocationsOfAPreemptor(t *testing.T) {
+	const most = 30
+	for _, nodes := range []int{600, 2400} {
+		r, _, err := once(preemptors(nodes, 500))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Bound != 500 || r.Victims != 500 {
+			t.Fatalf("%d nodes: %d bound, %d victims, want 500 each", nodes, r.Bound, r.Victims)
+		}
+		if got := r.Allocs / float64(r.Pods); got > most {
+			t.Errorf("%d nodes: %.1f allocations a pod, want at most %d", nodes, got, most)
+		} else {
+			t.Logf("%d nodes: %.1f allocations a pod", nodes, got)
+		}
+	}
+}
+
+// The shell comes to the same end as the machine alone.
+func TestShell(t *testing.T) {
+	r, _, err := onceInShell(preemptors(50, 30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Bound != 30 || r.Victims != 30 {
+		t.Errorf("%d bound, %d victims, want 30 each", r.Bound, r.Victims)
+	}
+}
