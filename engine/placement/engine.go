@@ -13,7 +13,8 @@ import (
 // A pod is reduced to its shape: what placement reads of it. A shape seen for
 // the first time is decided by a scan over the rows of the cluster's Index. One
 // that is seen again soon gets a view: the nodes in buckets of all that is equal for
-// a whole group of them. Normalisation, minima and domain verdicts are computed
+// a whole group of them. Shapes that differ from each other only in what few nodes have
+// share one. Normalisation, minima and domain verdicts are computed
 // from the buckets at each decision, so there is nothing that could drift.
 //
 // What the fast path does not cover goes to the plain path: volumes that refuse

@@ -41,7 +41,11 @@ func newArena(t *testing.T, seed uint64) *arena {
 		s := ar.spec()
 		for ar.one(3) && !ar.one(4) { // shapes that differ in little
 			c := *s
-			c.Requests.MilliCPU += 50
+			if ar.one(2) {
+				c.Priority++
+			} else {
+				c.Requests.MilliCPU += 50
+			}
 			ar.specs = append(ar.specs, &c)
 			s = &c
 		}
