@@ -109,12 +109,15 @@ func Run(ctx context.Context, o Options) (err error) {
 	return errors.Join(failed...)
 }
 
+// ErrStopped is that somebody has stopped the demo, in the error of Run.
+var ErrStopped = errors.New("stopped")
+
 // perform plays an act and clears the stage.
 func (s *stage) perform(ctx context.Context, a act) error {
 	began := time.Now()
 	if err := a.play(ctx, s); err != nil {
 		if ctx.Err() != nil {
-			return errors.New("stopped")
+			return ErrStopped
 		}
 		return errors.Join(err, s.clear(ctx))
 	}

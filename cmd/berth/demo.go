@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,12 +99,24 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	closeLog()
 	err = errors.Join(played, err)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // while it was being set up
-		err = errors.New("stopped")
+		err = demo.ErrStopped
 	}
-	if err != nil {
+	kept := err != nil && !only(err, demo.ErrStopped) // there is nothing to read of one that was stopped
+	if kept {
 		err = fmt.Errorf("%w\n(log: %s)", err, dir.log())
 	}
-	return errors.Join(err, dir.close(err == nil))
+	return errors.Join(err, dir.close(!kept))
+}
+
+// only says that an error is nothing but of that kind, as often as it may be joined.
+func only(err, kind error) bool {
+	switch joined := err.(type) {
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !only(e, kind) })
+	case interface{ Unwrap() error }:
+		return only(joined.Unwrap(), kind)
+	}
+	return errors.Is(err, kind)
 }
 
 // play makes the demo's nodes, plays, and removes them. Nodes live as long as held, the demo as long as ctx.
@@ -152,7 +165,7 @@ func enter(in io.Reader, out io.Writer) func(context.Context) error {
 		case <-lines:
 			return nil
 		case <-ctx.Done():
-			return errors.New("stopped")
+			return demo.ErrStopped
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -123,7 +124,11 @@ func openDemoDir() (demoDir, error) {
 	d := demoDir{path: filepath.Join(defaultDataDir(), "demo")}
 	lock, err := store.Lock(d.path)
 	if err != nil {
-		return d, fmt.Errorf("another berth demo runs, or its directory cannot be used: %w", err)
+		text, _ := os.ReadFile(filepath.Join(d.path, "lock"))
+		if pid, none := strconv.Atoi(strings.TrimSpace(string(text))); none == nil && pid > 0 && syscall.Kill(pid, 0) == nil {
+			return d, fmt.Errorf("another berth demo runs (process %d): wait until it has ended, or end it by Ctrl-C or kill %d", pid, pid)
+		}
+		return d, fmt.Errorf("the demo's directory cannot be used: %w", err)
 	}
 	d.lock = lock
 	return d, os.RemoveAll(d.data())

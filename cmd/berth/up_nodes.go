@@ -232,6 +232,7 @@ func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) e
 		if f.embed.real {
 			o.Embedded = &real.Embedded{}
 		}
+		o.Left = func(pods int) { tellLeft(os.Stderr, o.Name, pods, "berth up --real-node") }
 		p.run("node "+o.Name, func(ctx context.Context) error { return real.Run(ctx, o) })
 	}
 	if f.virtual == 0 {
@@ -254,6 +255,18 @@ func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) e
 		p.run("node "+o.Name, func(ctx context.Context) error { return real.Virtual(ctx, place, size, o) })
 	}
 	return nil
+}
+
+// tellLeft says what runs on when a node's agent has ended, and how it is stopped.
+func tellLeft(w io.Writer, node string, pods int, command string) {
+	if pods == 0 {
+		return
+	}
+	what := "1 pod runs on"
+	if pods > 1 {
+		what = fmt.Sprintf("%d pods run on", pods)
+	}
+	fmt.Fprintf(w, "berth: node %s: %s; the next %s takes up what runs. To stop pods, delete them while it runs: berth kubectl delete pods --all --all-namespaces\n", node, what, command)
 }
 
 // nodeCredential is a node's own connection to the server.
