@@ -76,6 +76,9 @@ func (t *table[V]) writable(i int) *shard[V] {
 func (t *table[V]) grow() {
 	old := t.shards
 	t.shards = make([]shard[V], 2*len(old))
+	for i := range t.shards { // half of what each will have when the next ones are made, and some
+		t.shards[i] = shard[V]{t.owner, make(map[string]V, perShard/2+perShard/4)}
+	}
 	for i := range old {
 		for k, v := range old[i].m {
 			t.writable(t.at(k)).m[k] = v
