@@ -26,6 +26,7 @@ type Eviction struct {
 // Evicted is the answer to an Eviction. A pod that was not there any more counts as granted.
 type Evicted struct {
 	Granted bool
+	Gone    bool   // it was not there any more
 	Words   string // of a refusal
 	Budget  bool   // it was a budget's
 	Final   bool   // it is no use to ask again before somebody changes something
@@ -44,8 +45,10 @@ func Evict(ctx context.Context, client kubernetes.Interface, e Eviction) Evicted
 		DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: e.Grace, Preconditions: &metav1.Preconditions{UID: &uid}},
 	})
 	switch {
-	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err) && strings.Contains(err.Error(), "UID"):
-		return Evicted{Granted: true} // it goes, or is gone and at most a namesake is there
+	case err == nil:
+		return Evicted{Granted: true}
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err) && strings.Contains(err.Error(), "UID"):
+		return Evicted{Granted: true, Gone: true} // at most a namesake is there
 	}
 	words, budget := inWay(err)
 	return Evicted{Words: words, Budget: budget || apierrors.IsTooManyRequests(err), Final: final(err)}

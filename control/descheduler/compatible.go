@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/rebalance/plan"
 )
 
 // evictor is the Mover of compatible mode: what is proposed is evicted, one after the other.
@@ -16,6 +17,8 @@ type evictor struct {
 	ctx    context.Context
 	report *Report
 	evict  func(*leave) (ok bool, words string)
+	// limited counts one that stays as a limit is reached, by that.
+	limited func(limit string, l *leave)
 }
 
 // Places is rebalance.Mover's: nobody asks where to.
@@ -40,6 +43,12 @@ func (e *evictor) Move(strategy, profile string, c *rebalance.Candidate) (to *re
 		e.report.refused(l.pod, l.strategy, l.profile, notEvicted, words)
 	}
 	return nil, ok
+}
+
+// Limited is rebalance.Limiter's.
+func (e *evictor) Limited(strategy, profile string, c *rebalance.Candidate, o rebalance.Outcome) {
+	e.limited(o.String(), &leave{pod: c.Pod.Pod, strategy: strategy, profile: profile})
+	e.report.refused(c.Pod.Pod, strategy, profile, plan.Limited.String(), o.String())
 }
 
 // notEvicted is why a candidate of compatible mode stays.

@@ -42,6 +42,8 @@ func (r *Runner) evict(ctx context.Context, l *leave) actuate.Evicted {
 		"berth.dev/requested-by": Component, "berth.dev/reason": l.rule()}})
 	result := "success"
 	switch {
+	case a.Gone:
+		return a
 	case !a.Granted:
 		result = "error"
 		if r.o.Policy.FailureEvents {

@@ -23,7 +23,7 @@ type Counts struct {
 // NewCounts has them shown; into may be nil: then they only count. An error means that another metric has the name of one.
 func NewCounts(into prometheus.Registerer) (*Counts, error) {
 	buckets := prometheus.ExponentialBuckets(0.01, 2.5, 12)
-	const pods = "Number of pods that were evicted, or could not be (result error), by strategy, profile, namespace and node."
+	const pods = "Number of pods that were evicted, or could not be (result error, or in compatible mode the limit that was reached), by strategy, profile, namespace and node."
 	pod, strategy := []string{"result", "strategy", "profile", "namespace", "node"}, []string{"strategy", "profile"}
 	const old = "Deprecated upstream: "
 	c := &Counts{

@@ -30,7 +30,7 @@ const (
 type Options struct {
 	Client kubernetes.Interface
 	Holds  *v1alpha1.Client        // nil: none are read or made
-	Usage  metricsclient.Interface // metrics.k8s.io; asked if the policy wants measured usage
+	Usage  metricsclient.Interface // metrics.k8s.io; asked if a strategy of the policy wants measured usage
 	Policy rebalance.Policy
 	Mode   Mode
 	DryRun bool // nothing is evicted and nothing held; one round
@@ -68,8 +68,8 @@ func (o *Options) Validate() error {
 	if o.Interval < 0 || o.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("descheduler: interval %v, timeout %v: must not be negative", o.Interval, o.Timeout))
 	}
-	if o.Policy.Metered && o.Usage == nil {
-		errs = append(errs, errors.New("descheduler: the policy wants measured usage, and there is nobody to ask for it"))
+	if o.Policy.Measures() && o.Usage == nil {
+		errs = append(errs, errors.New("descheduler: a strategy of the policy wants measured usage, and there is nobody to ask for it"))
 	}
 	return errors.Join(errs...)
 }

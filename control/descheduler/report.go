@@ -136,10 +136,14 @@ func evicted(l *leave) Moved {
 	return Moved{Pod: l.pod.Key(), Owner: ownerOf(l.pod), From: l.pod.NodeName, Strategy: l.strategy, Profile: l.profile, Reason: l.reason}
 }
 
+// kept is how many refusals a report has whole, as a plan.
+const kept = 1000
+
 // refused takes in a candidate that stays.
 func (r *Report) refused(p *model.Pod, strategy, profile, why, words string) {
-	r.Refused = append(r.Refused, Refused{p.Key(), p.NodeName, strategy, profile, why, words})
-	r.Counts[why]++
+	if r.Counts[why]++; len(r.Refused) < kept {
+		r.Refused = append(r.Refused, Refused{p.Key(), p.NodeName, strategy, profile, why, words})
+	}
 }
 
 func ownerOf(p *model.Pod) string {

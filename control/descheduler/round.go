@@ -16,7 +16,7 @@ func (r *Runner) round(ctx context.Context) (*Report, error) {
 	began := time.Now()
 	report := &Report{Time: began.UTC().Truncate(time.Second), Mode: r.o.Mode, DryRun: r.o.DryRun, Moves: []Moved{}, Refused: []Refused{}, Counts: map[string]int{}}
 	snap := r.world.snapshot(began)
-	if r.o.Policy.Metered {
+	if r.o.Policy.Measures() {
 		u, err := usage(ctx, r.o.Usage, r.world)
 		if err != nil {
 			return nil, err
@@ -40,10 +40,13 @@ func (r *Runner) round(ctx context.Context) (*Report, error) {
 func (r *Runner) compatible(ctx context.Context, snap *rebalance.Snapshot, policy *rebalance.Policy, report *Report) {
 	e := &evictor{ctx: ctx, report: report, evict: func(l *leave) (bool, string) {
 		a := r.evict(ctx, l)
+		if a.Gone {
+			return false, "it is gone already"
+		}
 		return a.Granted, a.Words
-	}}
+	}, limited: r.metrics.evicted}
 	if r.o.DryRun {
-		e.evict = openBooks(r.world.view.State, snap.Now).evict
+		e.evict, e.limited = openBooks(r.world.view.State, snap.Now).evict, func(string, *leave) {}
 	}
 	result := rebalance.RunPolicy(snap, policy, e)
 	report.result(&result)

@@ -9,8 +9,11 @@ import (
 	"text/tabwriter"
 )
 
-// most is how many lines a list of refusals has, each kind.
-const most = 5
+// most is how many lines a list of refusals has, each kind, and rows how many the table of moves: JSON has all of these.
+const (
+	most = 5
+	rows = 200
+)
 
 // Text words a report.
 func (r *Report) Text(w io.Writer) error {
@@ -53,8 +56,8 @@ func (r *Report) headline(b *strings.Builder) {
 
 // table has a line a pod.
 func (r *Report) table(b *strings.Builder) {
-	var rows strings.Builder
-	t := tabwriter.NewWriter(&rows, 0, 8, 2, ' ', 0)
+	var cells strings.Builder
+	t := tabwriter.NewWriter(&cells, 0, 8, 2, ' ', 0)
 	over := slices.ContainsFunc(r.Moves, func(m Moved) bool { return m.Outcome != "" })
 	head := []string{"POD", "FROM"}
 	if r.Mode == Planned {
@@ -68,7 +71,7 @@ func (r *Report) table(b *strings.Builder) {
 		head = append(head, "OUTCOME")
 	}
 	fmt.Fprintln(t, strings.Join(head, "\t"))
-	for i := range r.Moves {
+	for i := range r.Moves[:min(len(r.Moves), rows)] {
 		m := &r.Moves[i]
 		row := []string{m.Pod, m.From}
 		if r.Mode == Planned {
@@ -82,8 +85,11 @@ func (r *Report) table(b *strings.Builder) {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	_ = t.Flush()
-	for line := range strings.Lines(rows.String()) {
+	for line := range strings.Lines(cells.String()) {
 		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	if more := len(r.Moves) - rows; more > 0 {
+		fmt.Fprintf(b, "and %d more\n", more)
 	}
 }
 

@@ -16,9 +16,19 @@ type Policy struct {
 	Grace *int64
 	// FailureEvents: evictions that failed are told in events (evictionFailureEventNotification).
 	FailureEvents bool
-	// Metered: metrics.k8s.io is asked for usage (a metrics provider, or the older metricsCollector).
-	Metered  bool
-	Profiles []Profile
+	Profiles      []Profile
+}
+
+// Measures says whether a strategy wants to know measured usage.
+func (p *Policy) Measures() bool {
+	for i := range p.Profiles {
+		for _, s := range p.Profiles[i].Balance {
+			if low, is := s.(*LowNodeUtilization); is && low.Metered {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Limits are how many pods may be evicted in a round; nil: as many as there are.

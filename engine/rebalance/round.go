@@ -118,6 +118,11 @@ func (r *Round) Moves() []Move { return slices.Clip(r.moves) }
 // that it plans, so that the pods do go elsewhere.
 type Closer interface{ Close(n *Node, closed bool) }
 
+// Limiter is a Mover that is told of candidates that stay since a limit is reached: which one is the outcome.
+type Limiter interface {
+	Limited(strategy, profile string, c *Candidate, o Outcome)
+}
+
 // Close keeps a node from being chosen for what moves, or lets it be chosen again, where the Mover can.
 func (r *Round) Close(n *Node, closed bool) {
 	if c, can := r.mover.(Closer); can {

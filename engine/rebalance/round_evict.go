@@ -17,11 +17,11 @@ func (r *Round) Evict(c *Candidate) Outcome {
 	l := &r.Policy.Limits
 	switch {
 	case reached(l.Total, len(r.moves)):
-		return TotalLimit
+		return r.limited(c, TotalLimit)
 	case reached(l.PerNode, r.limits.node[c.Node]):
-		return NodeLimit
+		return r.limited(c, NodeLimit)
 	case reached(l.PerNamespace, r.limits.namespace[c.Pod.Namespace]):
-		return NamespaceLimit
+		return r.limited(c, NamespaceLimit)
 	}
 	to, ok := r.mover.Move(r.strategy, r.Profile.Name, c)
 	if !ok {
@@ -36,6 +36,14 @@ func (r *Round) Evict(c *Candidate) Outcome {
 	r.count(&m, 1)
 	r.moves = append(r.moves, m)
 	return Went
+}
+
+// limited tells a Mover that wants to know of a limit that was reached.
+func (r *Round) limited(c *Candidate, o Outcome) Outcome {
+	if l, wants := r.mover.(Limiter); wants {
+		l.Limited(r.strategy, r.Profile.Name, c, o)
+	}
+	return o
 }
 
 // count books a move, or with -1 takes it back.

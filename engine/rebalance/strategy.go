@@ -44,3 +44,9 @@ const (
 	NamespaceLimit                // the namespace has
 	TotalLimit                    // the round has
 )
+
+// String is the outcome in words: of a limit, those that the Kubernetes descheduler counts it by.
+func (o Outcome) String() string {
+	return [...]string{"went", "refused", "maximum number of evicted pods per node reached", "maximum number of evicted pods per namespace reached",
+		"maximum number of evicted pods per a descheduling cycle reached"}[o]
+}

@@ -69,7 +69,6 @@ func (f *policyReader) policy(in *policyForm) rebalance.Policy {
 	}
 	f.atLeast("gracePeriodSeconds", or(in.GracePeriodSeconds, 0), 0)
 	f.providers(in)
-	out.Metered = f.provided
 	if len(in.Profiles) == 0 && len(f.errs) == 0 {
 		f.warn("profiles: none: nothing is moved")
 	}

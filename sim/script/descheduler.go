@@ -25,7 +25,7 @@ func readDescheduler(p *parser, w *words) error {
 			return err
 		}
 	}
-	if policy.Policy.Metered {
+	if policy.Policy.Measures() {
 		return fmt.Errorf("%s: usage is not measured here", o.values["policy"])
 	}
 	d := sim.Descheduling{Policy: policy.Policy, Compatible: o.has("compatible"), Unheld: o.has("unheld"),

@@ -72,6 +72,7 @@ const (
 	StraightBack            // the scheduler would put it back
 	NoGain                  // the goal would not get closer
 	Budgeted                // a budget can never allow it
+	Limited                 // a limit of the policy is reached
 	Enough                  // where no place is held, as many were looked at as one plan does
 	Undone                  // the group that it belongs to did not come about as a whole
 	numWhys
@@ -80,7 +81,7 @@ const (
 // String is the kind in words.
 func (w Why) String() string {
 	return [...]string{"gone", "nobody replaces it", "pod of a DaemonSet", "unknown scheduler", "came back before", "fits no other node",
-		"would come straight back", "no gain", "budget never allows it", "enough for one plan", "not all of its group can move"}[w]
+		"would come straight back", "no gain", "budget never allows it", "limit reached", "enough for one plan", "not all of its group can move"}[w]
 }
 
 // Refusal is a candidate that stays.

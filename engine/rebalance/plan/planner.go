@@ -169,6 +169,11 @@ func (p *Planner) Move(strategy, profile string, c *rebalance.Candidate) (*rebal
 	return p.nodes[m.To], true
 }
 
+// Limited is rebalance.Limiter's.
+func (p *Planner) Limited(strategy, profile string, c *rebalance.Candidate, o rebalance.Outcome) {
+	p.refuse(&Move{Pod: c.Pod.Pod, From: c.Node.Name, Strategy: strategy, Profile: profile}, Limited, o.String())
+}
+
 // cleanup plans that a finished pod is removed.
 func (p *Planner) cleanup(m *Move, c *rebalance.Candidate) (*rebalance.Node, bool) {
 	p.accept(m, c)
