@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,19 +115,11 @@ func (s *recordSource) flags(f *pflag.FlagSet) {
 
 // read reads the displacements of pods, of one name if that is given.
 func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, pod string) ([]*journal.Displacement, error) {
-	source := history.Source{Journal: s.journal, Namespace: namespace, Pod: pod}
-	if s.journal == "" {
-		dir := defaultDataDir()
-		if s.kubeconfig != "" {
-			dir = filepath.Dir(s.kubeconfig) // that of a data directory lies beside the journal
-		}
-		if dir = filepath.Join(dir, "journal"); isDirectory(dir) {
-			source.Journal = dir
-		}
+	dir, err := journalOf(s.journal, s.kubeconfig)
+	if err != nil {
+		return nil, err
 	}
-	if s.journal != "" && !isDirectory(s.journal) {
-		return nil, fmt.Errorf("--journal %s: not a directory: want the one that --journal of berth up, controller or scheduler names", s.journal)
-	}
+	source := history.Source{Journal: dir, Namespace: namespace, Pod: pod}
 	config, err := clientConfig(s.kubeconfig, "berth-evictions")
 	if err == nil {
 		source.Client, err = kubernetes.NewForConfig(config)

@@ -23,6 +23,7 @@ import (
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/feed"
 	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/journal"
 )
 
 // explainCommand answers why.
@@ -39,7 +40,7 @@ func explainCommand() *cobra.Command {
 
 func explainPodCommand() *cobra.Command {
 	var source objectSource
-	var output string
+	var output, kept string
 	var nodes bool
 	cmd := &cobra.Command{
 		Use:   "pod NAMESPACE/NAME",
@@ -49,6 +50,8 @@ or as dumps (-f) describe it. Of a pod that fits nowhere it says which rule
 refuses which nodes and by how much, what makes the scheduler try it again, whom it
 could preempt, and the smallest changes that let it fit; each of these was tried on
 a copy of the cluster. A bound pod is judged as if it were not yet bound.
+What was decided about it before is told from the scheduler's journal, if one is kept (--journal; that
+of the data directory that the kubeconfig is in is read by itself), of a pod that is gone, too.
 Exits with 0 whatever the answer, with 1 when there is none.`,
 		Example: `  berth explain pod default/web-1
   berth explain pod web-1 --nodes
@@ -69,10 +72,15 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
 			if err != nil {
 				return err
 			}
-			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, output, nodes)
+			before, err := source.decisions(cmd.ErrOrStderr(), kept, namespace, name)
+			if err != nil {
+				return err
+			}
+			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, before, output, nodes)
 		},
 	}
 	source.flags(cmd.Flags())
+	cmd.Flags().StringVar(&kept, "journal", "", "`directory` that --journal of berth up or scheduler had decisions kept in")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "name every node that refuses the pod, with its numbers")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
@@ -119,9 +127,29 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 	return objects, nil
 }
 
-func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, output string, nodes bool) error {
+// decisions are those about pods of one name that a journal has; of a dump only one that is named is read.
+func (s *objectSource) decisions(warnings io.Writer, kept, namespace, name string) ([]journal.Decision, error) {
+	if len(s.dumps) > 0 && kept == "" {
+		return nil, nil
+	}
+	dir, err := journalOf(kept, s.kubeconfig)
+	if err != nil || dir == "" {
+		return nil, err
+	}
+	list, faults, err := journal.ReadDecisions(dir, namespace, name)
+	warn(warnings, faults...)
+	return list, err
+}
+
+func explainPod(w io.Writer, settings settings, objects []runtime.Object, name string, before []journal.Decision, output string, nodes bool) error {
 	state, pods := snapshot(settings, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
+	if i < 0 && len(before) > 0 {
+		if output == "json" {
+			return printJSON(w, func() ([]byte, error) { return explain.DecisionsJSON(name, before) })
+		}
+		return explain.DecisionsText(w, name, before)
+	}
 	if i < 0 {
 		return fmt.Errorf("pod %s: not found among %d pods (name it NAMESPACE/NAME)", name, len(pods))
 	}
@@ -132,6 +160,7 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name, 
 	p := settings.berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	answer := explain.Ask(state, profile, settings.berth.Scheduler.Seed, options, pods[i])
+	answer.Before = before
 	answer.Extenders = settings.scheduler.Extenders.Asked(pods[i])
 	if output == "json" {
 		return printJSON(w, answer.JSON)

@@ -50,6 +50,10 @@ its default, requests are limited by the number of workers and by the server alo
 				return err
 			}
 			defer func() { _ = o.Journal.Close() }()
+			if o.Decisions, err = openDecisions(f.journal, "scheduler"); err != nil {
+				return err
+			}
+			defer func() { _ = o.Decisions.Close() }()
 			o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 			return scheduler.Run(cmd.Context(), o)
 		},

@@ -16,8 +16,9 @@ type settings struct {
 	berth     config.Berth
 	scheduler config.KubeScheduler
 	kubelet   config.Kubelet
-	moves     upDescheduler    // of berth up
-	journal   *journal.Journal // where the flag --journal has records kept; nil: nowhere
+	moves     upDescheduler      // of berth up
+	journal   *journal.Journal   // where the flag --journal has records kept; nil: nowhere
+	decisions *journal.Decisions // likewise the scheduler's decisions
 }
 
 // configFlag adds --config.

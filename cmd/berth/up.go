@@ -124,10 +124,15 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 	if err := o.real.sweep(ctx); err != nil {
 		return err
 	}
-	if settings.journal, err = openJournal(cmp.Or(o.journal, filepath.Join(dir, "journal")), "up"); err != nil {
+	kept := cmp.Or(o.journal, filepath.Join(dir, "journal"))
+	if settings.journal, err = openJournal(kept, "up"); err != nil {
 		return err
 	}
 	defer func() { _ = settings.journal.Close() }()
+	if settings.decisions, err = openDecisions(kept, "up"); err != nil {
+		return err
+	}
+	defer func() { _ = settings.decisions.Close() }()
 	return runParts(ctx, func(p *parts) error {
 		p.last("API server", server.Run)
 		select {
@@ -180,7 +185,7 @@ func (o *upOptions) startAll(p *parts, server *apiserver.Server, nodes []*corev1
 func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, at lines, log *logs) error {
 	settings.scheduler.LeaderElection.Enabled = false // there is one
 	so := schedulerOptions(settings)
-	so.Config, so.Listener, so.Log = as(config, pki.Scheduler().Name), at.scheduler, log.slog
+	so.Config, so.Listener, so.Log, so.Decisions = as(config, pki.Scheduler().Name), at.scheduler, log.slog, settings.decisions
 	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
 	page := newPage(at.controllers, settings)
 	if err := settings.moves.start(p, config, settings, page); err != nil {
