@@ -56,7 +56,8 @@ whether it is. If pods are placed by profiles other than the default one, --conf
 In compatible mode what the strategies name is evicted, just as the Kubernetes descheduler does.
 
 Copies that run every --interval compete for the Lease kube-system/descheduler, as the Kubernetes descheduler does with
---leader-elect; a single run ends with code 2 while somebody else holds it.
+--leader-elect. A single run holds it, too: it waits until another single run is over (--timeout at most), and ends with
+code 2 while somebody holds it who runs for good.
 
 Exits with 0 when all moves were made or there were none, 3 when some were not, 2 beside another descheduler, 1 on other errors.`,
 		Example: `  berth descheduler --dry-run
@@ -66,7 +67,7 @@ Exits with 0 when all moves were made or there were none, 3 when some were not, 
   berth descheduler convert old-policy.yaml > policy.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(cmd.Flags()); err != nil {
+			if err := f.check(); err != nil {
 				return err
 			}
 			return f.run(cmd)
@@ -87,13 +88,13 @@ func (f *deschedulerFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "evict nothing, and print what would be moved, and what not and why")
 	flags.DurationVar(&f.interval, "interval", 0, "time from run to run; 0: once")
 	flags.DurationVar(&f.interval, "descheduling-interval", 0, "the same as --interval")
-	flags.DurationVar(&f.timeout, "timeout", 0, "end a single run after this; 0: when no move is waited for any more")
+	flags.DurationVar(&f.timeout, "timeout", 0, "end a single run after this, and its wait for another one; 0: when no move is waited for any more")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	flags.StringVar(&f.address, "bind-address", "127.0.0.1", "with --interval: address to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path")
 	flags.IntVar(&f.port, "secure-port", deschedulerPage, "and the port; 0: none is served; if the default is taken, any is")
 	flags.BoolVar(&f.noMetrics, "disable-metrics", false, "serve no metrics")
 	e := &f.election
-	flags.BoolVar(&f.elect, "leader-elect", true, "with --interval: work only while holding a Lease that copies compete for")
+	flags.BoolVar(&f.elect, "leader-elect", true, "work only while holding a Lease that all deschedulers compete for")
 	flags.StringVar(&e.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the Lease")
 	flags.StringVar(&e.Name, "leader-elect-resource-name", e.Name, "name of the Lease")
 	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long others wait after the last renewal before they take over")
@@ -106,7 +107,7 @@ func (f *deschedulerFlags) add(flags *pflag.FlagSet) {
 }
 
 // check says what is wrong with the flags.
-func (f *deschedulerFlags) check(flags *pflag.FlagSet) error {
+func (f *deschedulerFlags) check() error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if err := textOrJSON(f.output); err != nil {
@@ -130,10 +131,7 @@ func (f *deschedulerFlags) check(flags *pflag.FlagSet) error {
 	if f.qps < 0 || f.burst < 0 {
 		fault("--client-connection-qps %v, --client-connection-burst %d: must not be negative", f.qps, f.burst)
 	}
-	if flags.Changed("leader-elect") && f.elect && f.interval == 0 {
-		fault("--leader-elect: copies compete for a Lease only with --interval")
-	}
-	if f.elect && f.interval > 0 {
+	if f.elect {
 		if err := f.election.Validate(); err != nil {
 			errs = append(errs, err)
 		}

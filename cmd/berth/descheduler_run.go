@@ -60,7 +60,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 		Patience: carry.DefaultPatience(), Counts: counts, Log: klog.Background()}
 	o.Planned, o.Say = f.told(out, cmd.ErrOrStderr())
 	if f.interval == 0 {
-		r, err := deschedule(ctx, config, settings, o, false)
+		r, err := f.single(ctx, config, settings, o, cmd.Flags(), cmd.ErrOrStderr())
 		return f.end(out, r, err)
 	}
 	var serving sync.WaitGroup

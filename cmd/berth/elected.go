@@ -13,19 +13,34 @@ import (
 
 // elected runs work while holding a Lease, through a connection that closes with it.
 func elected(ctx context.Context, e lead.Election, config *rest.Config, out io.Writer, work func(context.Context, *rest.Config) error) error {
-	leases := rest.CopyConfig(config) // a connection of its own: no queue of requests may delay a renewal
-	leases.QPS, leases.Timeout = -1, e.RenewDeadline/2
-	client, err := kubernetes.NewForConfig(leases)
+	leases, gated, gate, err := behindGate(&e, config)
 	if err != nil {
 		return err
 	}
-	gate := lead.NewGate(e.RenewDeadline)
-	config = rest.CopyConfig(config)
-	config.Wrap(gate.Wrap)
-	e.Elected = func(leader string, me bool) {
+	e.Elected = waitsFor(&e, out)
+	return e.Run(ctx, leases, gate, func(ctx context.Context) error { return work(ctx, gated) })
+}
+
+// behindGate is what an election needs: a client for the Lease alone, and the configuration of one that
+// sends only while it is held.
+func behindGate(e *lead.Election, config *rest.Config) (lease kubernetes.Interface, gated *rest.Config, gate *lead.Gate, err error) {
+	own := rest.CopyConfig(config) // a connection of its own: no queue of requests may delay a renewal
+	own.QPS, own.Timeout = -1, e.RenewDeadline/2
+	client, err := kubernetes.NewForConfig(own)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	gate, gated = lead.NewGate(e.RenewDeadline), rest.CopyConfig(config)
+	gated.Wrap(gate.Wrap)
+	return client, gated, gate, nil
+}
+
+// waitsFor tells who holds the Lease that is waited for.
+func waitsFor(e *lead.Election, out io.Writer) func(leader string, me bool) {
+	namespace, name := e.Namespace, e.Name
+	return func(leader string, me bool) {
 		if !me && leader != "" {
-			fmt.Fprintf(out, "waiting for the Lease %s/%s, which %s holds\n", e.Namespace, e.Name, leader)
+			fmt.Fprintf(out, "waiting for the Lease %s/%s, which %s holds\n", namespace, name, leader)
 		}
 	}
-	return e.Run(ctx, client, gate, func(ctx context.Context) error { return work(ctx, config) })
 }
