@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +28,8 @@ type machine struct {
 	*cluster
 	place    *virtual.Place
 	registry *oci.Registry
-	image    string // of the workload program and a shell
-	made     int    // nodes
+	image    string       // of the workload program and a shell
+	made     atomic.Int32 // nodes
 }
 
 // realNode is a node of them. Its pods are in a namespace of its name.
@@ -79,8 +80,7 @@ func lacking(t *testing.T, embeds bool) {
 // The agent is to be started, by startAgent.
 func (m *machine) add(t *testing.T, embeds bool, o virtual.Options, imagefs string) *realNode {
 	t.Helper()
-	m.made++
-	o.Index = m.made
+	o.Index = int(m.made.Add(1))
 	n := &realNode{cluster: &cluster{home{t, m.dir}, m.proc, m.kubeconfig}, name: o.Name, image: m.image}
 	n.client = n.cluster.client()
 	var err error

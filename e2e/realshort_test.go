@@ -43,10 +43,10 @@ func (n *short) hogGoes(t *testing.T) {
 			}
 		}
 	}()
-	n.makePod(t, "hog", nil, "-memory=4Gi", "-memory-rate=150Mi")
+	n.makePod(t, "hog", nil, "-memory=4Gi", "-memory-rate=30Mi")
 	n.alone(t, "hog", "memory", corev1.NodeMemoryPressure)
 	close(stop)
-	t.Logf("a hog of 150 MiB/s on a node of %d MiB: %s", capacity>>20, <-told)
+	t.Logf("a hog of 30 MiB/s on a node of %d MiB: %s", capacity>>20, <-told)
 }
 
 // bombGoes: the processes.

@@ -51,7 +51,9 @@ func measured(asked *int, fails bool) *metricsfake.Clientset {
 
 // byUsage is a policy of LowNodeUtilization.
 func byUsage(metered bool) rebalance.Policy {
-	cpu := func(percent float64) rebalance.Thresholds { return rebalance.Thresholds{{Resource: "cpu", Percent: percent}} }
+	cpu := func(percent float64) rebalance.Thresholds {
+		return rebalance.Thresholds{{Resource: "cpu", Percent: percent}}
+	}
 	return rebalance.Policy{Profiles: []rebalance.Profile{{Name: "default",
 		Balance: []rebalance.Strategy{&rebalance.LowNodeUtilization{Thresholds: cpu(20), Targets: cpu(70), Metered: metered}}}}}
 }

@@ -12,7 +12,9 @@ import (
 const (
 	// gathered is how long decisions are gathered before they go to the disk together.
 	gathered = time.Second
-	// unwritten is how many may wait for the disk; what comes then is not kept.
+	// together is how many go to the disk at once at most.
+	together = 4096
+	// unwritten is how many may wait while the disk is written; what comes then is not kept.
 	unwritten = 16384
 )
 
@@ -48,30 +50,38 @@ func (h *history) carriedOut(t trace) {
 func (h *history) run(ctx context.Context) {
 	tick := time.NewTicker(gathered)
 	defer tick.Stop()
-	for {
+	var list []journal.Decision
+	for ctx.Err() == nil {
 		select {
+		case t := <-h.news:
+			if list = append(list, kept(t)); len(list) < together {
+				continue
+			}
 		case <-tick.C:
-			h.write()
 		case <-ctx.Done():
-			h.write()
-			return
 		}
+		h.write(list)
+		list = list[:0]
 	}
+	for range len(h.news) {
+		list = append(list, kept(<-h.news))
+	}
+	h.write(list)
+}
+
+// kept is a trace as a journal keeps it.
+func kept(t trace) journal.Decision {
+	s := t.words()
+	return journal.Decision{Time: s.Time, Namespace: t.pod.Namespace, Name: t.pod.Name, UID: s.UID, What: s.What, Attempt: s.Attempt,
+		Node: s.Node, Message: s.Message, Rules: s.Rules, Victims: s.Victims, Outcome: s.Outcome, Why: s.Why}
 }
 
 // write brings to the disk what has come.
-func (h *history) write() {
-	var list []journal.Decision
-	for range len(h.news) {
-		t := <-h.news
-		s := t.words()
-		list = append(list, journal.Decision{Time: s.Time, Namespace: t.pod.Namespace, Name: t.pod.Name, UID: s.UID, What: s.What, Attempt: s.Attempt,
-			Node: s.Node, Message: s.Message, Rules: s.Rules, Victims: s.Victims, Outcome: s.Outcome, Why: s.Why})
-	}
+func (h *history) write(list []journal.Decision) {
 	if err := h.to.Append(list...); err != nil {
 		h.log.Error("decisions are not in the journal", "count", len(list), "error", err)
 	}
 	if n := h.dropped.Swap(0); n > 0 {
-		h.log.Warn("decisions are not in the journal, as the disk is too slow", "count", n)
+		h.log.Warn("decisions are not in the journal: more came than could be written", "count", n)
 	}
 }

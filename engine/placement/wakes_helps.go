@@ -95,9 +95,15 @@ func (w *Waiter) spreads(old, now *model.Pod) bool {
 	if (old == nil || old.Namespace != ns) && (now == nil || now.Namespace != ns) {
 		return false
 	}
-	return slices.ContainsFunc(w.a.constraints(true), func(c constraint) bool {
+	return slices.ContainsFunc(w.constraints(), func(c constraint) bool {
 		return old != nil && c.selector.Matches(old.Labels) || now != nil && c.selector.Matches(now.Labels)
 	})
+}
+
+// constraints are the pod's hard ones, as groups are now: a Waiter outlives their changes.
+func (w *Waiter) constraints() []constraint {
+	w.a.deduced = false
+	return w.a.constraints(true)
 }
 
 // repels says whether p kept the pod away: one of them did not want the other, or p
@@ -160,7 +166,7 @@ func (w *Waiter) helpsNode(rules decision.RuleSet, d *decision.Delta) (decision.
 // domains that it makes, changes or takes away.
 func (w *Waiter) redraws(rules decision.RuleSet, old, now *model.Node) bool {
 	if rules.Has(decision.PodTopologySpread) {
-		cs := w.a.constraints(true)
+		cs := w.constraints()
 		for i := range cs {
 			was, is := w.domain(cs, i, old), w.domain(cs, i, now)
 			// A new domain is empty: all it can do is to make domains enough.

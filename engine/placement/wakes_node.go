@@ -27,7 +27,7 @@ func (w *Waiter) judge(n *cluster.NodeInfo) decision.Rule {
 		return decision.NodePorts
 	case f.Has(decision.NodeDeclaredFeatures) && !declares(n.Model, pod.Spec.Features):
 		return decision.NodeDeclaredFeatures
-	case w.e.state.Avoids(pod, n.Model.Name) != nil:
+	case w.held && w.e.state.Avoids(pod, n.Model.Name) != nil:
 		return decision.HoldAvoid
 	}
 	return decision.NoRule

@@ -19,6 +19,9 @@ type Waiter struct {
 	e        *Engine
 	a        attempt // without sites
 	preempts bool
+	// held says that Holds tell the pods of this owner from others. Where not, an Avoid is nothing to
+	// go by: it may be that of another owner, whose pod the Waiter was made of.
+	held bool
 	// hidden are rules that can stand in the way of preemption on a node without being
 	// the first to reject it.
 	hidden  decision.RuleSet
@@ -60,6 +63,7 @@ func (e *Engine) Waiter(pod *model.Pod) (key any, w *Waiter) {
 		return e.lastWaits.boxed, e.lastWaits.w
 	}
 	w = &Waiter{e: e, a: attempt{state: e.state, profile: e.profile, pod: pod}}
+	w.held = k.held != ""
 	w.scalars = w.a.filteredScalars()
 	w.preempts = e.profile.cfg.Preemption && !pod.Spec.NeverPreempts
 	w.hidden = w.hides()
