@@ -1,4 +1,3 @@
-// Package tree measures what directories hold on the disk: volumes, logs, writable layers.
 package tree
 
 import (
