@@ -112,17 +112,17 @@ func (c *container) start(r *Runtime, box *sandbox) error {
 		return err
 	}
 	defer errorsTo.Close()
-	report, theirs, err := os.Pipe()
+	report, theirs, err := reportPair()
 	if err != nil {
 		return err
 	}
 	defer report.Close()
 	var p *process
 	err = box.hold(func(sandbox int) (err error) {
-		p, err = r.shims.start(c.dir, [...]int{shim.HandedErrors: int(errorsTo.Fd()), shim.HandedReport: int(theirs.Fd()), shim.HandedSandbox: sandbox, shim.HandedLock: int(lock.Fd())})
+		p, err = r.shims.start(c.dir, [...]int{shim.HandedErrors: int(errorsTo.Fd()), shim.HandedReport: theirs, shim.HandedSandbox: sandbox, shim.HandedLock: int(lock.Fd())})
 		return err
 	})
-	_ = theirs.Close()
+	_ = unix.Close(theirs)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,20 @@ func (c *container) start(r *Runtime, box *sandbox) error {
 	c.shim = p
 	c.mu.Unlock()
 	go r.attend(c)
+	_, _ = report.Write([]byte{shim.Go}) // where the shim has ended already begun hears of that
 	return c.begun(report, r.opts.startLimit())
+}
+
+// reportPair is what shim and agent speak by until the container has started.
+func reportPair() (ours *os.File, theirs int, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, -1, fmt.Errorf("socketpair: %w", err)
+	}
+	if err := unix.SetNonblock(pair[0], true); err != nil {
+		return nil, -1, errors.Join(err, unix.Close(pair[0]), unix.Close(pair[1]))
+	}
+	return os.NewFile(uintptr(pair[0]), "report"), pair[1], nil
 }
 
 // begun takes in what the shim says of the start, if it does within a time.

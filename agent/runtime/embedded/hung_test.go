@@ -20,7 +20,7 @@ import (
 // A volume whose file system does not answer holds the start of its container up for a time; the error names it, and all can be removed.
 func TestHungVolume(t *testing.T) {
 	t.Parallel()
-	r := &rig{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 3 * time.Second }), t}
+	r := &rig{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
 	r.Workload(t)
 	hung := filepath.Join(r.Dir, "hung")
 	if err := os.Mkdir(hung, 0o755); err != nil {

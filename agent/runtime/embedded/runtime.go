@@ -74,7 +74,7 @@ func (r *Runtime) open() (err error) {
 	if r.self, err = openSelf(); err != nil {
 		return err
 	}
-	r.shims = &shims{self: r.self, dir: o.Dir}
+	r.shims = &shims{self: r.self, dir: o.Dir, patience: min(copyPatience, o.startLimit())}
 	if err := r.shims.open(); err != nil { // it takes a moment to be ready
 		return fmt.Errorf("embedded runtime: %w", err)
 	}

@@ -21,18 +21,27 @@ type shims struct {
 	self *self
 	dir  string // the runtime's
 
-	mu     sync.Mutex
-	conn   *net.UnixConn // nil: there is no such process
-	closed bool
+	// patience is how long a copy may take to be made.
+	patience time.Duration
+
+	mu       sync.Mutex
+	conn     *net.UnixConn // nil: there is no such process
+	original *process      // where conn is
+	copies   int           // that it has made
+	closed   bool
 }
 
-// copyPatience is how long a copy may take to be made, on a machine that has much else to do.
-const copyPatience = 30 * time.Second
+const (
+	// copyPatience is for a machine that has much else to do.
+	copyPatience = 30 * time.Second
+	// mostCopies are made of one process: it has no garbage collection, and keeps some 300 bytes of each.
+	mostCopies = 10_000
+)
 
 // errGone says that a request was not even taken.
 var errGone = errors.New("the process that shims are copied from has ended")
 
-// start makes a shim for a container's directory. The files are those of shim.Handed, in order.
+// start makes a shim for a container's directory. The files are those of shim.Handed, in order. It begins with shim.Go.
 func (s *shims) start(dir string, files [4]int) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,12 +61,13 @@ func (s *shims) start(dir string, files [4]int) (*process, error) {
 	}
 }
 
-// ask asks for a copy. Where there is no answer nobody knows whether there is one: its container is given up.
+// ask asks for a copy. Where there is no answer nobody knows whether there is one: its container is given up, and what would
+// answer is ended, so that the next request does not wait for it as long. A copy that nobody knows of does not begin.
 func (s *shims) ask(dir string, files []int) (int, error) {
 	if err := s.open(); err != nil {
 		return 0, err
 	}
-	_ = s.conn.SetDeadline(time.Now().Add(copyPatience))
+	_ = s.conn.SetDeadline(time.Now().Add(s.patience))
 	if _, _, err := s.conn.WriteMsgUnix([]byte(dir), unix.UnixRights(files...), nil); err != nil {
 		s.letGo()
 		return 0, errors.Join(errGone, err)
@@ -75,6 +85,9 @@ func (s *shims) ask(dir string, files []int) (int, error) {
 	pid, err := strconv.Atoi(string(answer[:n]))
 	if err != nil {
 		return 0, errors.New(string(answer[:n]))
+	}
+	if s.copies++; s.copies >= mostCopies {
+		s.letGo()
 	}
 	return pid, nil
 }
@@ -98,31 +111,52 @@ func (s *shims) open() error {
 	if err != nil {
 		return err
 	}
-	pid, err := s.fork(theirs)
+	original, err := s.fork(theirs)
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", shim.Name, err), conn.Close())
 	}
-	go func() { _, _ = syscall.Wait4(pid, nil, 0, nil) }()
-	s.conn = conn.(*net.UnixConn)
+	go bury(original)
+	s.conn, s.original, s.copies = conn.(*net.UnixConn), original, 0
 	return nil
 }
 
-func (s *shims) fork(requests *os.File) (int, error) {
+func (s *shims) fork(requests *os.File) (*process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer null.Close()
-	return syscall.ForkExec(s.self.path(), []string{shim.Name, strings.Repeat(".", shim.Room)}, &syscall.ProcAttr{
+	pidfd := -1
+	pid, err := syscall.ForkExec(s.self.path(), []string{shim.Name, strings.Repeat(".", shim.Room)}, &syscall.ProcAttr{
 		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off", "BERTH_RUNTIME=" + s.dir}, // the last for who wonders whose it is
-		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), requests.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true}})
+		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), requests.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}})
+	if err != nil {
+		return nil, err
+	}
+	return watchProcess(pid, pidfd, true)
 }
 
-// letGo ends the process that shims are copied from.
+// bury waits for the end of a process that shims are copied from, and of copies that nobody has taken: they stay in its process group.
+func bury(original *process) {
+	<-original.over
+	original.close()
+	for {
+		n, err := syscall.Wait4(-original.pid, nil, syscall.WNOHANG, nil)
+		switch {
+		case err == syscall.ECHILD:
+			return
+		case n == 0 && err == nil: // one lives: it ends, or leaves the group, which wakes nobody who waits
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+}
+
+// letGo ends the process that shims are copied from, whatever it is at; it may be stopped.
 func (s *shims) letGo() {
 	if s.conn != nil {
+		s.original.kill(syscall.SIGKILL)
 		_ = s.conn.Close()
-		s.conn = nil
+		s.conn, s.original = nil, nil
 	}
 }
 

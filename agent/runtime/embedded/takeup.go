@@ -91,8 +91,8 @@ func (r *Runtime) takeContainer(dir, id string) error {
 		close(c.over)
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(dir, shim.LockFile)); errors.Is(err, os.ErrNotExist) {
-		return nil // it was not started
+	if c.notStarted() {
+		return nil
 	}
 	// Its shim was killed.
 	if ids, err := shim.ReadProcesses(dir); err == nil {
@@ -101,6 +101,16 @@ func (r *Runtime) takeContainer(dir, id string) error {
 	c.shim = gone()
 	go r.attend(c)
 	return nil
+}
+
+// notStarted says that there was no shim, or one that did not begin since the agent ended before it took it. Such a one removes its lock.
+func (c *container) notStarted() bool {
+	for _, file := range []string{shim.LockFile, shim.ExitFile} {
+		if _, err := os.Stat(filepath.Join(c.dir, file)); !errors.Is(err, os.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // shimLives says whether the container's shim holds its lock.
@@ -136,6 +146,9 @@ func (r *Runtime) takeRunning(c *container) error {
 		held, lockErr := c.shimLives()
 		if lockErr != nil {
 			return lockErr
+		}
+		if !held && c.notStarted() {
+			return nil
 		}
 		if !held || time.Now().After(deadline) {
 			c.shim = gone()

@@ -1,6 +1,9 @@
 package shim
 
-import "syscall"
+import (
+	"syscall"
+	"unsafe"
+)
 
 // begin starts this program as InitName, with files as its first ones, in the namespaces of flags. It is a copy of this process that
 // executes the program: package syscall's own way would tell the scheduler (see alone).
@@ -32,6 +35,15 @@ func execute(files []int) error {
 			return errno
 		}
 	}
-	// It restores the limit of open files, too, which packages raise for themselves.
-	return syscall.Exec("/proc/self/exe", []string{InitName}, nil)
+	// Not by package syscall's Exec: it waits for threads that are being made, and here is none that would end (see original.copy).
+	_, errno := call(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(&self[0])), uintptr(unsafe.Pointer(&initArgs)), uintptr(unsafe.Pointer(&initEnv)), 0, 0)
+	return errno
 }
+
+// What execute executes: this program, with its name as only argument, and no environment.
+var (
+	self     = []byte("/proc/self/exe\x00")
+	initName = []byte(InitName + "\x00")
+	initArgs = [2]*byte{&initName[0], nil}
+	initEnv  [1]*byte
+)

@@ -107,6 +107,12 @@ func renamed(from, to string) error {
 	return nil
 }
 
+// unlinked removes a file of the working directory, its name ended by a zero; that it is not there is no matter.
+func unlinked(name []byte) {
+	const here = ^uintptr(99)
+	_, _ = call(syscall.SYS_UNLINKAT, here, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
+}
+
 // content is all of a file.
 func content(path string) ([]byte, error) {
 	fd, err := open(path, syscall.O_RDONLY, 0)

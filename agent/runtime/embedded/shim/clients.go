@@ -42,7 +42,7 @@ var socketName = append([]byte(Socket), 0)
 
 // listen opens the control socket, in the working directory: its path is short there.
 func (s *shim) listen() error {
-	_, _ = call(syscall.SYS_UNLINKAT, ^uintptr(99), uintptr(unsafe.Pointer(&socketName[0])), 0, 0, 0)
+	unlinked(socketName)
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return &pathError{"control socket", err}

@@ -1,7 +1,7 @@
 // Package shim is the process that stays with a container: its parent, which keeps its log,
 // its standard streams and its exit status, and outlives the agent.
 //
-//	agent ──▶ berth-shims, the original: DIR, files ─▶ a copy of itself, the agent's child
+//	agent ──▶ berth-shims, the original: DIR, files ─▶ a copy of itself, the agent's child, which waits for Go
 //	    └────── berth-shim DIR ──▶ berth-init ══▶ the container's program
 //	                │   stdout, stderr ─▶ log, in CRI's format, and who is attached
 //	                └─ DIR/control: attach, resize, reopen the log
@@ -14,6 +14,8 @@
 //
 // Invariants:
 //
+//   - a shim begins its container once the agent has taken it (Go): not one that the agent has given up meanwhile. Where
+//     the agent ended before, the shim removes DIR/lock: the container was not started;
 //   - DIR/exit is there when the lock is free, unless the shim was killed; then the container is
 //     killed too, by the kernel where it can, else by the agent that finds this;
 //   - what the container wrote before it ended is in the log before DIR/exit is there;
@@ -24,7 +26,8 @@
 // itself (fork, without exec) for each container: a copy has only what it touches itself, 1.2 MiB, and 2.7 at most, and
 // needs no time to begin. How that goes well in Go is said at original.copy.
 //
-// The original ends with the agent; shims do not need it. Who kills it has killed nothing else: another one is started.
+// The original ends with the agent; shims do not need it. Who kills it has killed nothing else: another one is started. So does the
+// agent when the original does not answer, and after 10,000 copies.
 //
 // It runs in the initialisation of the package, before that of what else the program links (agent/early): it imports nothing of the
 // standard library but what package os imports, too, and strconv. A shim does all in one thread, with buffers of fixed size, without

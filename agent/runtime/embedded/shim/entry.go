@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"errors"
 	"syscall"
 	"time"
 	"unsafe"
@@ -29,6 +30,10 @@ const bufferSize = 32 << 10
 
 func (s *shim) run() {
 	fault, err := s.start()
+	if err == errNotTaken { // nor begun: there is nothing to tell
+		unlinked(lockName)
+		return
+	}
 	if err != nil {
 		fault = "128 " + err.Error()
 	}
@@ -70,6 +75,9 @@ func (s *shim) start() (fault string, err error) {
 	if err := syscall.Pipe2(report[:], syscall.O_CLOEXEC); err != nil {
 		return "", err
 	}
+	if err := s.taken(); err != nil {
+		return "", err
+	}
 	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 	if s.config.SharedProcesses {
 		flags = syscall.CLONE_NEWNS
@@ -96,6 +104,22 @@ func (s *shim) start() (fault string, err error) {
 		return "", err
 	}
 	return s.heard(report[0])
+}
+
+// errNotTaken says that the agent ended, or gave the container up, before it took this shim.
+var errNotTaken = errors.New("nobody has taken this shim")
+
+// lockName is LockFile as the kernel wants it.
+var lockName = append([]byte(LockFile), 0)
+
+// taken waits until the agent has taken this shim. It leaves the original's process group then, by which the agent finds those that it did not take.
+func (s *shim) taken() error {
+	n, err := again(func() (int, syscall.Errno) { return read(ReportFD, s.in[:1]) })
+	if err != nil || n != 1 || s.in[0] != Go {
+		return errNotTaken
+	}
+	_, _ = syscall.Setsid()
+	return nil
 }
 
 // heard waits until the container's program runs, or what went wrong is told.

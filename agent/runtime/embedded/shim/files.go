@@ -25,10 +25,14 @@ const (
 
 // File descriptors that it is started with, after the three usual ones.
 const (
-	ReportFD  = 3 // told "ok" or "code message" when the container has started or not
+	ReportFD  = 3 // a socket that says Go, and is told "ok" or "code message" when the container has started or not
 	SandboxFD = 4 // a pidfd of the sandbox
 	LockFD    = 5 // of LockFile, locked
 )
+
+// Go is what the agent says when it has taken a shim, which begins its container then. It must not begin one that the agent, which
+// has not heard of it in time, has given up.
+const Go = 'g'
 
 // Config of a shim.
 type Config struct {

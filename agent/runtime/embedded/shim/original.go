@@ -51,6 +51,7 @@ type original struct {
 
 func (o *original) run() {
 	syscall.CloseOnExec(RequestFD)
+	_ = syscall.Exec("", nil, nil) // fails, but sets the limit of open files back, which package syscall has raised: copies hand it on (see execute)
 	o.shim.files.shed(o.shim.in[:])
 	for {
 		dir, files, ok := o.request()
@@ -101,7 +102,9 @@ func (o *original) request() (dir string, files []int, ok bool) {
 //   - the copy's system calls do not tell the scheduler (alone), and it has no timers, files of package os or other goroutines;
 //   - the runtime's monitor may hold the scheduler's lock in this moment, or may have asked this goroutine to let
 //     others run, which the copy then does, finds none and goes on: but not both, as it takes that lock when nothing runs, and asks
-//     when something has run for 10 ms. What it had asked for before is done with by Gosched.
+//     when something has run for 10 ms. What it had asked for before is done with by Gosched;
+//   - a thread may just be being made for the scheduler, which locks package syscall's Exec out until it is, in the copy for ever:
+//     nobody there calls Exec (see execute).
 func (o *original) copy(dir string, files []int) (int, syscall.Errno) {
 	runtime.Gosched()
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_PARENT|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
@@ -115,7 +118,6 @@ func (o *original) copy(dir string, files []int) (int, syscall.Errno) {
 
 // become is a copy's life.
 func (o *original) become(dir string, files []int) {
-	_, _ = syscall.Setsid()
 	named(Name)
 	argument(dir)
 	err := moved(files, []int{2, ReportFD, SandboxFD, LockFD})
