@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -220,6 +221,9 @@ func (n *Network) owned() (map[string]string, error) {
 
 // Sweep gives back what those have that keep does not keep.
 func (n *Network) Sweep(keep func(id string) bool) error {
+	if err := n.sweepPorts(keep); err != nil {
+		return err // addresses to which ports lead are nobody else's
+	}
 	owned, err := n.owned()
 	errs := []error{err}
 	for _, id := range owned {
@@ -227,12 +231,17 @@ func (n *Network) Sweep(keep func(id string) bool) error {
 			errs = append(errs, n.Detach(id))
 		}
 	}
-	return errors.Join(append(errs, n.sweepPorts(keep))...)
+	return errors.Join(errs...)
 }
 
 // Remove removes all of a network: its devices, rules and notes. It may be repeated; CIDR need
 // not be given.
-func Remove(o Options) error {
+func Remove(ctx context.Context, o Options) error {
+	return errors.Join(Leave(ctx, o), os.RemoveAll((&Network{opts: o}).lastFile()))
+}
+
+// Leave removes all of a network but the note of the address that was handed out last, for who opens it again.
+func Leave(ctx context.Context, o Options) error {
 	n := &Network{opts: o}
 	var errs []error
 	if owned, err := n.owned(); err == nil {
@@ -241,9 +250,9 @@ func Remove(o Options) error {
 		}
 	}
 	if o.Bridge != "" {
-		errs = append(errs, removeDevice(o.Bridge), RemoveRules(func(network, _ string) bool { return network == o.Bridge }))
+		errs = append(errs, removeDevice(o.Bridge), RemoveRules(ctx, func(network, _ string) bool { return network == o.Bridge }))
 	}
-	return errors.Join(append(errs, os.RemoveAll(o.Dir), os.RemoveAll(n.lastFile()))...)
+	return errors.Join(append(errs, os.RemoveAll(o.Dir))...)
 }
 
 func removeDevice(name string) error {

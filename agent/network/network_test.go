@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -25,7 +26,7 @@ func open(t *testing.T) (network.Options, *network.Network) {
 	}
 	o := network.Options{Dir: filepath.Join(t.TempDir(), "addresses"), CIDR: "198.51.100.0/29", Bridge: fmt.Sprintf("bn%d", os.Getpid()), Log: klog.Background()}
 	t.Cleanup(func() {
-		if err := network.Remove(o); err != nil {
+		if err := network.Remove(context.Background(), o); err != nil {
 			t.Error(err)
 		}
 		if _, err := net.InterfaceByName(o.Bridge); err == nil {

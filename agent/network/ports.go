@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -17,6 +18,9 @@ type Port struct {
 	// Address is that of the host where it is reached; the zero one stands for all.
 	Address netip.Addr
 }
+
+// ErrPortTaken is of a host port that leads to a pod already, of this node or another one of the machine, whose ports are the same.
+var ErrPortTaken = errors.New("it leads already to a pod")
 
 // CanMap says why no ports can be mapped, nil if they can.
 func CanMap() error {
@@ -39,8 +43,11 @@ func (n *Network) Map(id string, to netip.Addr, ports []Port) error {
 	}
 	for _, p := range ports {
 		if who := p.mapped(string(saved)); who != "" {
-			return fmt.Errorf("network %s: host port %s: it leads to a pod of network %s already", n.opts.Bridge, p, who)
+			return fmt.Errorf("network %s: host port %s: %w of network %s: choose another port", n.opts.Bridge, p, ErrPortTaken, who)
 		}
+	}
+	if err = guarding(n.opts.Bridge).ensure(); err != nil { // first: pods must not see the sysctl without it
+		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
 	}
 	// What this machine sends to itself may leave by the bridge, too.
 	file := "/proc/sys/net/ipv4/conf/" + n.opts.Bridge + "/route_localnet"
@@ -55,6 +62,7 @@ func (n *Network) Map(id string, to netip.Addr, ports []Port) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("network %s: host ports: iptables-restore: %w: %s", n.opts.Bridge, err, strings.TrimSpace(string(out)))
 	}
+	n.forget("to a host port that has been mapped", reaching(ports))
 	return nil
 }
 
@@ -100,9 +108,17 @@ func (p Port) mapped(rules string) string {
 	return ""
 }
 
-// Unmap removes the host ports of id. It may be repeated.
+// Unmap removes the host ports of id, and has the kernel forget what goes through them. It may be repeated.
 func (n *Network) Unmap(id string) error {
-	return RemoveRules(func(network, of string) bool { return network == n.opts.Bridge && of == id })
+	return n.unmap(func(of string) bool { return of == id })
+}
+
+func (n *Network) unmap(gone func(id string) bool) error {
+	removed, err := removeRules(context.Background(), "nat", func(network, id string) bool { return network == n.opts.Bridge && id != "" && gone(id) })
+	if to := destinations(removed); len(to) > 0 {
+		n.forget("by a host port that has gone", diverted(to))
+	}
+	return err
 }
 
 // sweepPorts removes host ports of those that keep does not keep.
@@ -110,5 +126,5 @@ func (n *Network) sweepPorts(keep func(id string) bool) error {
 	if errors.Is(CanMap(), errNoFirewall) {
 		return nil
 	}
-	return RemoveRules(func(network, id string) bool { return network == n.opts.Bridge && id != "" && !keep(id) })
+	return n.unmap(func(id string) bool { return !keep(id) })
 }

@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -70,15 +71,15 @@ func TestHostPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	answering(t, ns, "here")
-	free, err := net.Listen("tcp4", "127.0.0.1:0")
+	const port = 20083
+	l, err := net.Listen("tcp4", "127.0.0.1:20083")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := uint16(free.Addr().(*net.TCPAddr).Port)
-	if who := network.InUse("tcp", netip.Addr{}, port); who != free.Addr().String() {
-		t.Errorf("port %d is in use by %q, want %s", port, who, free.Addr())
+	if who := network.InUse("tcp", netip.Addr{}, port); who != l.Addr().String() {
+		t.Errorf("port %d is in use by %q, want %s", port, who, l.Addr())
 	}
-	if err := free.Close(); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if who := network.InUse("tcp", netip.Addr{}, port); who != "" {
@@ -93,7 +94,7 @@ func TestHostPort(t *testing.T) {
 			t.Errorf("port %d of %s says %q, %v, want here", port, at, got, err)
 		}
 	}
-	if err := n.Map("other", address, ports); err == nil || !strings.Contains(err.Error(), "already") {
+	if err := n.Map("other", address, ports); !errors.Is(err, network.ErrPortTaken) || !strings.Contains(err.Error(), o.Bridge) {
 		t.Errorf("the same port once more: %v, want it refused", err)
 	}
 	for range 2 {

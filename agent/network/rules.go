@@ -28,6 +28,13 @@ func passing(bridge string) (out []rule) {
 	return out
 }
 
+// guarding keeps pods from what listens at the host's loopback addresses alone: the sysctl that lets the host's own packets to a mapped
+// port leave by the bridge (Map) lets packets to those addresses come in by it, too. What the host itself has begun is answered.
+func guarding(bridge string) rule {
+	args := []string{"-i", bridge, "-d", "127.0.0.0/8", "-m", "conntrack", "!", "--ctstate", "RELATED,ESTABLISHED,DNAT"}
+	return rule{table: "filter", chain: "INPUT", first: true, args: append(append(args, comment(bridge, "")...), "-j", "DROP")}
+}
+
 // comment says whose a rule is, as CNI's plugins say it of theirs: who sweeps after these finds it, too.
 func comment(bridge, id string) []string {
 	text := fmt.Sprintf("name: %q", bridge)
@@ -40,7 +47,8 @@ func comment(bridge, id string) []string {
 // errNoFirewall is without iptables.
 var errNoFirewall = errors.New("iptables is not on PATH")
 
-// connectOutside makes the rules by which pods reach other networks, unless they are there.
+// connectOutside makes the rules by which pods reach other networks, unless they are there: all that can be made. Those that let packets
+// pass are needed where the machine passes on only what it is told to, as it does from the moment that Docker is started, which may be later.
 func connectOutside(bridge string, prefix netip.Prefix) error {
 	if _, err := exec.LookPath("iptables"); err != nil {
 		return fmt.Errorf("%w: install it for pods to reach other networks", errNoFirewall)
@@ -48,27 +56,20 @@ func connectOutside(bridge string, prefix netip.Prefix) error {
 	if err := forwarding(); err != nil {
 		return err
 	}
-	rules := []rule{outside(bridge, prefix)}
-	if drops() {
-		rules = append(rules, passing(bridge)...)
+	var errs []error
+	// The guard is made anew for a bridge that has had ports before.
+	for _, r := range append(passing(bridge), outside(bridge, prefix), guarding(bridge)) {
+		errs = append(errs, r.ensure())
 	}
-	for _, r := range rules {
-		if err := r.ensure(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// drops says that the machine passes on only what it is told to, as it does where Docker is.
-func drops() bool {
-	out, err := exec.Command("iptables", "-w", "-S", "FORWARD").Output()
-	return err == nil && strings.HasPrefix(string(out), "-P FORWARD DROP")
-}
-
+// ensure makes the rule unless it is there.
 func (r rule) ensure() error {
-	if iptables(append([]string{"-w", "-t", r.table, "-C", r.chain}, r.args...)) == nil {
-		return nil
+	err := iptables(append([]string{"-w", "-t", r.table, "-C", r.chain}, r.args...))
+	// 1 says that there is no such rule; all else that it is not known: made once more it would be there twice.
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		return err
 	}
 	verb := "-A"
 	if r.first {

@@ -1,7 +1,10 @@
 package network
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 )
@@ -11,34 +14,54 @@ const undoTries = 5
 
 // RemoveRules removes the rules of the firewall that were made for pods of the networks that ours says are ours, by this package
 // or by CNI's plugins, and the chains of such pods. id is the sandbox's, "" in rules of a whole network.
-func RemoveRules(ours func(network, id string) bool) error {
+func RemoveRules(ctx context.Context, ours func(network, id string) bool) error {
 	for _, table := range []string{"nat", "filter"} {
-		if err := removeRules(table, ours); err != nil {
+		if _, err := removeRules(ctx, table, ours); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func removeRules(table string, ours func(network, id string) bool) (err error) {
+// removeRules answers with what iptables-restore was told.
+func removeRules(ctx context.Context, table string, ours func(network, id string) bool) (undo string, err error) {
 	for range undoTries {
-		saved, none := exec.Command("iptables-save", "-t", table).Output()
-		if none != nil {
-			return nil // there is no firewall: there are no rules of it
+		saved, failed := exec.CommandContext(ctx, "iptables-save", "-t", table).Output()
+		if errors.Is(failed, exec.ErrNotFound) || failed != nil && !filters() {
+			return "", nil // there is no firewall: there are no rules of it
 		}
-		undo := undoing(table, string(saved), ours)
+		if failed != nil {
+			err = fmt.Errorf("rules of the firewall, table %s: iptables-save: %w%s", table, failed, said(failed))
+			continue
+		}
+		undo = undoing(table, string(saved), ours)
 		if undo == "" {
-			return nil
+			return "", nil
 		}
-		cmd := exec.Command("iptables-restore", "--noflush", "-w", "10")
+		cmd := exec.CommandContext(ctx, "iptables-restore", "--noflush", "-w", "10")
 		cmd.Stdin = strings.NewReader(undo)
-		out, failed := cmd.CombinedOutput() // all of it or nothing: a rule that has just gone fails all
+		var out []byte
+		out, failed = cmd.CombinedOutput() // all of it or nothing: a rule that has just gone fails all
 		if failed == nil {
-			return nil
+			return undo, nil
 		}
 		err = fmt.Errorf("rules of the firewall, table %s: %w: %s", table, failed, strings.TrimSpace(string(out)))
 	}
-	return err
+	return "", err
+}
+
+// filters says whether the kernel has a firewall at all.
+func filters() bool {
+	_, err := os.Stat("/proc/thread-self/net/netfilter")
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+// said is what a program that failed wrote.
+func said(err error) string {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return ": " + strings.TrimSpace(string(exit.Stderr))
+	}
+	return ""
 }
 
 // undoing is what iptables-restore is told to remove rules, "" if there are none:

@@ -1,10 +1,15 @@
 package pods
 
 import (
+	"errors"
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/berthproject/berth/agent/network"
 )
 
 // message is what a runtime's error says, without what gRPC adds.
@@ -20,6 +25,20 @@ func missing(err error) bool { return err != nil && status.Code(err) == codes.No
 
 // refused says that the runtime does not run pods that ask for this.
 func refused(err error) bool { return status.Code(err) == codes.InvalidArgument }
+
+// portTaken says that a host port leads to a pod of another node of the machine. This one's are kept apart by the scheduler.
+func portTaken(err error) bool { return errors.Is(err, network.ErrPortTaken) }
+
+// notMade is why there is no sandbox. What will not pass by itself the pod's state says: ContainerCreating would have people wait.
+func notMade(err error) error {
+	switch {
+	case refused(err):
+		return &Wait{Reason: "RefusedByRuntime", Message: message(err)}
+	case portTaken(err):
+		return &Wait{Reason: "HostPortInUse", Message: message(err)}
+	}
+	return fmt.Errorf("failed to create pod sandbox: %w", err)
+}
 
 // away says that the runtime did not answer: what it did is not known.
 func away(err error) bool {

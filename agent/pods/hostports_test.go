@@ -2,11 +2,14 @@ package pods
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
 
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/network"
 )
 
 // A host port at which somebody listens is not given to a pod: its state says who that is.
@@ -27,5 +30,17 @@ func TestHostPortInUse(t *testing.T) {
 	}
 	if err := r.portsFree(config(6444)); err != nil {
 		t.Errorf("of free ports: %v", err)
+	}
+}
+
+// One that leads to a pod of another node of the machine, of which its runtime tells, neither.
+func TestHostPortTaken(t *testing.T) {
+	var wait *Wait
+	err := notMade(fmt.Errorf("sandbox: %w of network b", network.ErrPortTaken))
+	if !errors.As(err, &wait) || wait.Reason != "HostPortInUse" || !strings.Contains(wait.Message, "network b") {
+		t.Errorf("%v, want HostPortInUse with the network", err)
+	}
+	if err := notMade(errors.New("the disk is full")); errors.As(err, &wait) {
+		t.Errorf("%v, want no reason to wait", err)
 	}
 }

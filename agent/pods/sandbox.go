@@ -113,10 +113,7 @@ func (p *pod) sandbox(ctx context.Context) (*box, error) {
 		}
 	}
 	r.event(pod, "", corev1.EventTypeWarning, "FailedCreatePodSandBox", "Failed to create pod sandbox: "+message(err))
-	if refused(err) { // its state says so: ContainerCreating would have people wait
-		return nil, &Wait{Reason: "RefusedByRuntime", Message: message(err)}
-	}
-	return nil, fmt.Errorf("failed to create pod sandbox: %w", err)
+	return nil, notMade(err)
 }
 
 // dropBoxes removes sandboxes of the pod that cannot be used, with the dead containers in them: those that were

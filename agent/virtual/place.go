@@ -76,14 +76,14 @@ func (p *Place) Sweep(ctx context.Context) error {
 	for _, name := range p.left() {
 		errs = append(errs, p.remove(ctx, name))
 	}
-	errs = append(errs, p.removeBridges(), p.removeRules(), p.host.Remove(ctx, p.cgroup()), gone(os.Remove(p.run())), gone(os.Remove(p.dir)), os.RemoveAll(p.Images()))
+	errs = append(errs, p.removeBridges(), p.removeRules(ctx), p.host.Remove(ctx, p.cgroup()), gone(os.Remove(p.run())), gone(os.Remove(p.dir)), os.RemoveAll(p.Images()))
 	return errors.Join(errs...)
 }
 
 // removeRules removes what the networks of the place's nodes have left of rules;
 // each is called as its bridge.
-func (p *Place) removeRules() error {
-	return network.RemoveRules(func(network, _ string) bool { return strings.HasPrefix(network, p.bridgePrefix()) })
+func (p *Place) removeRules(ctx context.Context) error {
+	return network.RemoveRules(ctx, func(network, _ string) bool { return strings.HasPrefix(network, p.bridgePrefix()) })
 }
 
 // left are the names of nodes of which anything is there.
@@ -114,7 +114,8 @@ func (p *Place) remove(ctx context.Context, name string) error {
 	if err := embedded.Wipe(ctx, embedded.Options{Dir: p.runtimeOf(name)}); err != nil {
 		return fmt.Errorf("virtual node %s: %w", name, err)
 	}
-	errs := []error{p.host.Kill(group), p.awaitEmpty(ctx, group), unmountBelow(run), unmountBelow(disk), p.host.Remove(ctx, group)}
+	// A container that an agent was killing when it was killed is frozen, and would not die.
+	errs := []error{p.host.Thaw(group), p.host.Kill(group), p.awaitEmpty(ctx, group), unmountBelow(run), unmountBelow(disk), p.host.Remove(ctx, group)}
 	if err := errors.Join(errs...); err != nil { // a disk that is still mounted must not be emptied
 		return fmt.Errorf("virtual node %s: %w", name, err)
 	}

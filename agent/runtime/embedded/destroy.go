@@ -39,13 +39,13 @@ func (r *Runtime) Destroy(ctx context.Context) error {
 }
 
 // LeaveNetwork removes the bridge and its rules if there is no sandbox that needs them. It comes last: the next runtime makes them again.
-func (r *Runtime) LeaveNetwork() error {
+func (r *Runtime) LeaveNetwork(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.network == nil || len(r.sandboxes) > 0 {
 		return nil
 	}
-	return network.Remove(network.Options{Dir: r.opts.network(), Bridge: r.opts.Bridge})
+	return network.Leave(ctx, network.Options{Dir: r.opts.network(), Bridge: r.opts.Bridge})
 }
 
 // Wipe removes what a runtime with these options left when its process was killed: what runs, mounts, network,
@@ -57,7 +57,7 @@ func Wipe(ctx context.Context, o Options) error {
 	}
 	lock, err := lockDir(o.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return network.Remove(network.Options{Dir: o.network(), Bridge: o.Bridge})
+		return network.Remove(ctx, network.Options{Dir: o.network(), Bridge: o.Bridge})
 	}
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func Wipe(ctx context.Context, o Options) error {
 			errs = append(errs, host.Kill(record.Group), host.Remove(ctx, record.Group), s.unmountShm())
 		}
 	}
-	errs = append(errs, network.Remove(network.Options{Dir: o.network(), Bridge: o.Bridge}))
+	errs = append(errs, network.Remove(ctx, network.Options{Dir: o.network(), Bridge: o.Bridge}))
 	if err := errors.Join(errs...); err != nil {
 		return err // what is not ended is not forgotten
 	}

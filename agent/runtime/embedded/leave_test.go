@@ -11,13 +11,13 @@ func TestLeaveNetwork(t *testing.T) {
 	r := newRig(t, true)
 	there := func() bool { _, err := net.InterfaceByName(r.Options.Bridge); return err == nil }
 	box, _ := r.box("stays", nil)
-	if err := r.Runtime.LeaveNetwork(); err != nil || !there() {
+	if err := r.Runtime.LeaveNetwork(context.Background()); err != nil || !there() {
 		t.Fatalf("left while a pod needs it: %v, bridge there: %t", err, there())
 	}
 	if err := r.Service.RemovePodSandbox(context.Background(), box); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Runtime.LeaveNetwork(); err != nil || there() {
+	if err := r.Runtime.LeaveNetwork(context.Background()); err != nil || there() {
 		t.Fatalf("left: %v, bridge there: %t", err, there())
 	}
 	r.Restart(t)

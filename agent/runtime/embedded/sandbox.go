@@ -117,10 +117,14 @@ func (s *sandbox) end(r *Runtime) error {
 	}
 	errs := []error{err}
 	if r.network != nil && !s.hostNetwork() {
+		var unmapped error
 		if ports, err := s.hostPorts(); len(ports) > 0 || err != nil {
-			errs = append(errs, r.network.Unmap(s.record.ID)) // first: nobody else's packets lead to the next one of the address
+			unmapped = r.network.Unmap(s.record.ID)
 		}
-		errs = append(errs, r.network.Detach(s.record.ID))
+		// An address to which ports still lead is not given back: the next pod that has it would be asked for this one.
+		if errs = append(errs, unmapped); unmapped == nil {
+			errs = append(errs, r.network.Detach(s.record.ID))
+		}
 	}
 	if p != nil {
 		p.kill(syscall.SIGKILL)

@@ -1,6 +1,7 @@
 package containerd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +21,7 @@ func removeNetwork(bridge string) error {
 	if bridge == "" {
 		return nil
 	}
-	errs := []error{rules.RemoveRules(func(network, _ string) bool { return network == bridge })}
+	errs := []error{rules.RemoveRules(context.Background(), func(network, _ string) bool { return network == bridge })}
 	if _, err := os.Stat("/sys/class/net/" + bridge); err == nil {
 		if out, err := exec.Command("ip", "link", "delete", bridge).CombinedOutput(); err != nil {
 			errs = append(errs, fmt.Errorf("network device %s: %w: %s", bridge, err, out))

@@ -1,0 +1,104 @@
+package network_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// pretend has programs say that they failed, with an exit status and a word, and note what they were asked.
+func pretend(t *testing.T, status string, programs ...string) (asked func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, p := range programs {
+		text := "#!/bin/sh\necho \"$0 $*\" >> " + dir + "/asked\necho no luck >&2\nexit " + status + "\n"
+		if err := os.WriteFile(filepath.Join(dir, p), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+	return func() string { text, _ := os.ReadFile(dir + "/asked"); return string(text) }
+}
+
+// Rules that could not be read are not rules that are gone.
+func TestRulesThatCannotBeRead(t *testing.T) {
+	all := func(string, string) bool { return true }
+	pretend(t, "1", "iptables-save", "iptables-restore")
+	if _, err := os.Stat("/proc/net/netfilter"); err != nil {
+		testkit.Skip(t, "netfilter", "the kernel has no firewall")
+	}
+	if err := network.RemoveRules(context.Background(), all); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "no luck") {
+		t.Errorf("%v, want what iptables-save said", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if err := network.RemoveRules(context.Background(), all); err != nil {
+		t.Errorf("without iptables: %v, want none", err)
+	}
+}
+
+// Packets of pods pass whatever the machine does with others, now or later.
+func TestPassing(t *testing.T) {
+	o, _ := open(t)
+	if err := network.CanMap(); err != nil {
+		testkit.Skip(t, "iptables", err.Error())
+	}
+	out, err := exec.Command("iptables", "-w", "-S", "FORWARD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []string{"-A FORWARD -i ", "-A FORWARD -o "} {
+		if strings.Count(string(out), way+o.Bridge) != 1 {
+			t.Errorf("not one rule %q in:\n%s", way+o.Bridge, out)
+		}
+	}
+}
+
+// A rule of which is not known whether it is there is not made once more; the others are tried.
+func TestRulesThatAreNotKnown(t *testing.T) {
+	open(t)
+	t.Run("busy", func(t *testing.T) {
+		asked := pretend(t, "4", "iptables")
+		o := network.Options{Dir: t.TempDir() + "/addresses", CIDR: "198.51.100.8/29", Bridge: "bnbusy"}
+		if _, err := network.Open(o); err != nil {
+			t.Fatal(err)
+		}
+		if text := asked(); strings.Count(text, " -C ") != 4 || strings.Contains(text, " -I ") || strings.Contains(text, " -A ") {
+			t.Errorf("asked:\n%swant 4 times -C alone", text)
+		}
+		if err := network.Remove(context.Background(), o); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who leaves remembers which address it handed out last, and does not wait for longer than it was given.
+func TestLeave(t *testing.T) {
+	o, n := open(t)
+	ctx := context.Background()
+	first, err := n.Attach("one", namespace(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := network.Leave(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	if n, err = network.Open(o); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := n.Attach("two", namespace(t)); err != nil || second != first.Next() {
+		t.Errorf("after a leave %v, %v was handed out, want %v", second, err, first.Next())
+	}
+	if network.CanMap() == nil {
+		late, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := network.Leave(late, o); err == nil {
+			t.Error("rules were removed by one who had no time")
+		}
+	}
+}
