@@ -18,7 +18,8 @@ import (
 //
 // cgroup.kill does it in one write. Without, the processes that are listed are
 // killed; if that finds others the next time, they fork, and are frozen before
-// the next round.
+// the next round. A cgroup that is frozen already is thawed in the end, or
+// nothing in it would die; those below it are left to Thaw.
 func (h *Host) Kill(path string) error {
 	if filepath.Clean("/"+path) == "/" {
 		return errors.New("cgroup /: the whole machine is not killed")
@@ -29,6 +30,7 @@ func (h *Host) Kill(path string) error {
 			return nil
 		}
 	}
+	held := h.isFrozen(path) // by who was killed, or kills it, too
 	sent := map[int]bool{os.Getpid(): true}
 	fresh, err := h.round(path, sent)
 	for rounds := 0; fresh > 0 && err == nil; rounds++ {
@@ -39,18 +41,17 @@ func (h *Host) Kill(path string) error {
 			fresh, err = h.frozen(path, sent)
 		}
 	}
-	// One that who was killed has left frozen would not die.
-	return errors.Join(err, h.Thaw(path))
+	if held { // it would not die
+		err = errors.Join(err, gone(h.thawAt(h.Dir("freezer", path))))
+	}
+	return err
 }
 
 // Thaw thaws the cgroup and all below it. Nobody freezes them but Kill, for a moment; an agent that is killed in it leaves them
-// frozen, with all that is in them.
+// frozen, with all that is in them. So it is for who comes after such an agent, before it kills anything itself: what another Kill has
+// just frozen would be thawed, too, and fork.
 func (h *Host) Thaw(path string) error {
-	root, name, frozen, thawed := h.Dir("freezer", path), "freezer.self_freezing", "1", "THAWED"
-	state := "freezer.state"
-	if h.Mode == V2 {
-		name, state, thawed = "cgroup.freeze", "cgroup.freeze", "0"
-	}
+	root := h.Dir("freezer", path)
 	if root == "" {
 		return nil
 	}
@@ -58,11 +59,8 @@ func (h *Host) Thaw(path string) error {
 		if err != nil {
 			return gone(err)
 		}
-		if !d.IsDir() {
-			return nil
-		}
-		if text, err := os.ReadFile(filepath.Join(at, name)); err == nil && strings.TrimSpace(string(text)) == frozen {
-			return gone(write(filepath.Join(at, state), thawed))
+		if d.IsDir() && h.frozenAt(at) {
+			return gone(h.thawAt(at))
 		}
 		return nil
 	})
@@ -70,6 +68,28 @@ func (h *Host) Thaw(path string) error {
 		return fmt.Errorf("cgroup %s: thawing: %w", path, err)
 	}
 	return nil
+}
+
+// isFrozen says that the cgroup itself is frozen, not only with one above it.
+func (h *Host) isFrozen(path string) bool {
+	dir := h.Dir("freezer", path)
+	return dir != "" && h.frozenAt(dir)
+}
+
+func (h *Host) frozenAt(dir string) bool {
+	file := "freezer.self_freezing"
+	if h.Mode == V2 {
+		file = "cgroup.freeze"
+	}
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	return err == nil && strings.TrimSpace(string(text)) == "1"
+}
+
+func (h *Host) thawAt(dir string) error {
+	if h.Mode == V2 {
+		return write(filepath.Join(dir, "cgroup.freeze"), "0")
+	}
+	return write(filepath.Join(dir, "freezer.state"), "THAWED")
 }
 
 // killRounds is how often a frozen cgroup may have new processes.

@@ -54,3 +54,30 @@ func thaw(t *testing.T, h *cgroup.Host) {
 		t.Errorf("thawing a removed cgroup: %v", err)
 	}
 }
+
+// Kill thaws what it found frozen itself, and nothing below: another Kill may have frozen that, so that it does not fork.
+func TestKillLeavesOthersFrozen(t *testing.T) {
+	h := host(t)
+	if h.Mode == cgroup.V2 || h.Dir("freezer", "/") == "" {
+		testkit.Skip(t, "freezer", "the controller is not mounted")
+	}
+	pod := group(t, h, cgroup.Limits{})
+	container := filepath.Join(pod, "container")
+	if err := h.Make(container, cgroup.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	run(t, h, container, "hold", "4096")
+	state := filepath.Join(h.Dir("freezer", container), "freezer.state")
+	if err := os.WriteFile(state, []byte("FROZEN"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Kill(pod); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(filepath.Dir(state), "freezer.self_freezing")); err != nil || strings.TrimSpace(string(text)) != "1" {
+		t.Errorf("the container's cgroup is thawed (%q, %v) by who killed its pod", text, err)
+	}
+	if err := h.Thaw(pod); err != nil {
+		t.Fatal(err)
+	}
+}
