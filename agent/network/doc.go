@@ -10,7 +10,7 @@
 //
 // Ports of the host lead to pods by rules of the firewall (Map), which are found again by their comments: the bridge's name and the
 // sandbox's id. InUse says who listens at a port already. Rules let pods' packets pass where the machine forwards nothing that it is not told to, and keep
-pods from the host's loopback addresses, to which a bridge with host ports would lead them. Flows that the kernel remembers go with the rules that led them.
+// pods from the host's loopback addresses, to which a bridge with host ports would lead them. Flows that the kernel remembers go with the rules that led them.
 //
 // There are no Service addresses and no rules between pods. Where iptables is
 // missing, there are no host ports either, and pods reach each other and the node, but nothing beyond.
