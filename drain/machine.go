@@ -177,8 +177,11 @@ func (x *Move) insist(p Patience) time.Time {
 	return x.firstNo.Add(p.Budgets)
 }
 
-// withdraw has a move wait for another round.
-func (x *Move) withdraw() { x.Round, x.before, x.firstNo = 0, nil, time.Time{} }
+// withdraw has a move wait for another round: by then its surge may have been taken back.
+func (x *Move) withdraw() {
+	x.Round, x.before, x.firstNo = 0, nil, time.Time{}
+	x.Surged, x.Replacement = false, nil
+}
 
 // retryAt is when a refused eviction may be asked for again; zero when there is none.
 func (m *Machine) retryAt(now time.Time) (at time.Time) {

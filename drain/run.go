@@ -160,6 +160,9 @@ func (d *Drain) act(ctx context.Context, action Action) error {
 			d.Tell(fmt.Sprintf("%s is not marked as replaced by %s: its owner may make one more for a moment: %v", a.Pod.Key(), a.StandIn.Name, err))
 		}
 		answer := evict(ctx, d.Client, a.Pod, d.Grace)
+		if !answer.Granted {
+			d.unmark(ctx, a)
+		}
 		if ctx.Err() != nil && !answer.Granted {
 			return context.Cause(ctx)
 		}

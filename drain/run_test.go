@@ -166,16 +166,50 @@ func livePod(app, name, node string) *corev1.Pod {
 	}
 }
 
+// TestAPodIsToldWhoStandsInForIt: until its owner is changed, and no longer when it does not go.
 func TestAPodIsToldWhoStandsInForIt(t *testing.T) {
-	l := newLive(t, liveNode("n1"), livePod("web", "web-a", "n1"))
-	d := l.drain(Options{})
-	extra := &model.Pod{Name: "web-b"}
-	for name, want := range map[string]string{"web-a": "web-b", "left": ""} {
-		if err := d.markStandIn(t.Context(), Evict{Pod: &model.Pod{Namespace: "default", Name: name, UID: name}, StandIn: extra}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if p, err := l.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{}); err == nil && p.Annotations[intake.StandInAnnotation] != want {
-			t.Errorf("%s: %v", name, p.Annotations)
-		}
+	for name, tc := range map[string]struct {
+		owner  string
+		refuse error
+		asked  string // what it is told when its eviction is asked for
+	}{
+		"it goes":          {"web", nil, "web-b@7"},
+		"it stays":         {"web", apierrors.NewTooManyRequests("not now", 10), "web-b@7"},
+		"its owner is not": {"left", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLive(t, liveNode("n1"), livePod("web", "web-a", "n1"), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Generation: 7}})
+			told := func() string {
+				o, err := l.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "default", "web-a")
+				if err != nil {
+					t.Error(err)
+					return ""
+				}
+				return o.(*corev1.Pod).Annotations[intake.StandInAnnotation]
+			}
+			l.refuse = func(string) error {
+				if got := told(); got != tc.asked {
+					t.Errorf("when it is to go it is told %q, want %q", got, tc.asked)
+				}
+				return tc.refuse
+			}
+			d := l.drain(Options{})
+			d.machine, d.Tell = &Machine{}, func(s string) { t.Errorf("said: %s", s) }
+			p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: tc.owner}}
+			if err := d.act(t.Context(), Evict{Pod: p, StandIn: &model.Pod{Name: "web-b"}}); err != nil {
+				t.Error(err)
+			}
+			if tc.refuse != nil && told() != "" {
+				t.Errorf("it stays and is told %q", told())
+			}
+		})
+	}
+}
+
+func TestWhoHasLeftIsNotTold(t *testing.T) {
+	d := newLive(t, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}).drain(Options{})
+	p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: "web"}}
+	if err := d.markStandIn(t.Context(), Evict{Pod: p, StandIn: &model.Pod{Name: "web-b"}}); err != nil {
+		t.Error(err)
 	}
 }

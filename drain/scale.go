@@ -151,16 +151,38 @@ func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 	return err
 }
 
-// markStandIn tells the owner of a pod that another one stands in for it, if so. Only Berth's owners heed that.
+// markStandIn tells the owner of a pod that another one stands in for it until the owner is changed, if so. Only Berth's ReplicaSets
+// heed that.
 func (d *Drain) markStandIn(ctx context.Context, e Evict) error {
-	if e.StandIn == nil {
+	if e.StandIn == nil || e.Pod.Owner.Kind != "ReplicaSet" {
 		return nil
 	}
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": e.Pod.UID, "annotations": map[string]any{intake.StandInAnnotation: e.StandIn.Name}}})
+	owner, err := d.Client.AppsV1().ReplicaSets(e.Pod.Namespace).Get(ctx, e.Pod.Owner.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // it makes none any more
+	} else if err != nil {
+		return err
+	}
+	return d.annotate(ctx, e.Pod, intake.StandIn(e.StandIn.Name, owner.Generation))
+}
+
+// unmark takes that back for a pod that stays. What cannot be taken back ends when the replicas are set back.
+func (d *Drain) unmark(ctx context.Context, e Evict) {
+	if e.StandIn == nil || e.Pod.Owner.Kind != "ReplicaSet" || ctx.Err() != nil {
+		return
+	}
+	if err := d.annotate(ctx, e.Pod, nil); err != nil && ctx.Err() == nil {
+		d.Tell(fmt.Sprintf("%s keeps annotation %s: %v", e.Pod.Key(), intake.StandInAnnotation, err))
+	}
+}
+
+// annotate writes who stands in for a pod; nil: nobody.
+func (d *Drain) annotate(ctx context.Context, p *model.Pod, standIn any) error {
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID, "annotations": map[string]any{intake.StandInAnnotation: standIn}}})
 	if err != nil {
 		return err
 	}
-	_, err = d.Client.CoreV1().Pods(e.Pod.Namespace).Patch(ctx, e.Pod.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	_, err = d.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, data, metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // it has left
 	}

@@ -67,7 +67,7 @@ func (m *Machine) evict(now time.Time, v *View, x *Move) Action {
 // eviction asks for a pod to be evicted.
 func (m *Machine) eviction(x *Move) Evict {
 	e := Evict{Pod: x.Pod}
-	if x.Surged {
+	if s := m.surges[x.Pod.Owner.UID]; x.Surged && s != nil && s.move == x && s.stage == up {
 		e.StandIn = x.Replacement
 	}
 	return e

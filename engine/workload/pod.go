@@ -30,8 +30,10 @@ type Pod struct {
 	Restarts, SidecarRestarts int32
 	// Cost is what controller.kubernetes.io/pod-deletion-cost says; 0 without.
 	Cost int32
-	// StandIn is the name of the pod that was made for it before it goes; empty: none was.
-	StandIn string
+	// StandIn is the name of the pod that was made for it before it goes; empty: none was. That holds while its owner
+	// has the generation StandInUntil, as what asked for the one more may be taken back; 0: no longer.
+	StandIn      string
+	StandInUntil int64
 }
 
 // Active says that the pod counts as a replica: it neither ended nor is about to go.

@@ -45,7 +45,8 @@ type ReplicaSetPlan struct {
 
 // Plan decides about a ReplicaSet whose pods are these, in any order: those that are about to
 // go and those that ended are left out of the count. crowd is as in Rank. No pod
-// is made before notBefore (zero: at once; see Pause), nor for one that is about to go and has its stand-in among them.
+// is made before notBefore (zero: at once; see Pause), nor for one that is about to go and has its stand-in among them,
+// until the ReplicaSet is changed: with its replicas set back the stand-in is one of those that are asked for.
 func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBefore time.Time) ReplicaSetPlan {
 	plan := ReplicaSetPlan{Status: ReplicaSetStatus{Observed: r.Generation, Conditions: r.Status.Conditions}}
 	// The active pods as Rank is to see them: one that is ready, but not for as long as minReadySeconds
@@ -69,7 +70,7 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBe
 	}
 	n := r.Replicas - int32(len(active))
 	if n > 0 {
-		n = max(n-stoodIn(pods), 0)
+		n = max(n-r.stoodIn(pods), 0)
 	}
 	switch {
 	case n > 0 && notBefore.After(now):
@@ -86,10 +87,14 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBe
 	return plan
 }
 
-// stoodIn is how many pods are about to go whose stand-ins are there.
-func stoodIn(pods []Pod) (n int32) {
+// stoodIn is how many pods are about to go whose stand-ins are there on top of the others.
+func (r *ReplicaSet) stoodIn(pods []Pod) (n int32) {
 	for i := range pods {
-		if p := &pods[i]; p.StandIn != "" && p.Terminating() && slices.ContainsFunc(pods, func(q Pod) bool { return q.Name == p.StandIn && q.Active() }) {
+		p := &pods[i]
+		if p.StandIn == "" || p.StandInUntil == 0 || p.StandInUntil != r.Generation || !p.Terminating() {
+			continue
+		}
+		if slices.ContainsFunc(pods, func(q Pod) bool { return q.Name == p.StandIn && q.Active() }) {
 			n++
 		}
 	}

@@ -110,23 +110,29 @@ func TestWithKeepsTheTimeOfChange(t *testing.T) {
 
 // TestAStandInIsNoReplacementMore: the pod that leaves is replaced when its stand-in is not there, or when it is gone itself.
 func TestAStandInIsNoReplacementMore(t *testing.T) {
-	leaving := func(p *Pod) { p.Deleting, p.StandIn = true, "c" }
+	const surged, setBack = 7, 8 // generations
+	leaving := func(p *Pod) { p.Deleting, p.StandIn, p.StandInUntil = true, "c", surged }
+	unsaid := func(p *Pod) { p.StandInUntil = 0 }
 	ended := func(p *Pod) { p.Phase = model.Failed }
 	for name, tc := range map[string]struct {
-		replicas int32
-		pods     []Pod
-		want     int32
+		generation int64
+		replicas   int32
+		pods       []Pod
+		want       int32
 	}{
-		"it is there":         {3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
-		"and one is missing":  {4, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
-		"it is set back":      {2, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
-		"it is not there":     {3, []Pod{pod("a", leaving), pod("b"), pod("d")}, 1},
-		"it leaves, too":      {3, []Pod{pod("a", leaving), pod("b"), pod("c", func(p *Pod) { p.Deleting = true })}, 2},
-		"it has ended":        {3, []Pod{pod("a", leaving), pod("b"), pod("c", ended)}, 2},
-		"what left has ended": {3, []Pod{pod("a", leaving, ended), pod("b"), pod("c")}, 1},
-		"nobody leaves":       {3, []Pod{pod("a", func(p *Pod) { p.StandIn = "c" }), pod("b"), pod("c")}, 0},
+		"it is there":         {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
+		"and one is missing":  {surged, 4, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
+		"it is set back":      {setBack, 2, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
+		"and one is lost":     {setBack, 2, []Pod{pod("a", leaving), pod("c")}, 1},
+		"and it wants more":   {setBack, 3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
+		"nobody says until":   {0, 3, []Pod{pod("a", leaving, unsaid), pod("b"), pod("c")}, 1},
+		"it is not there":     {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("d")}, 1},
+		"it leaves, too":      {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", func(p *Pod) { p.Deleting = true })}, 2},
+		"it has ended":        {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", ended)}, 2},
+		"what left has ended": {surged, 3, []Pod{pod("a", leaving, ended), pod("b"), pod("c")}, 1},
+		"nobody leaves":       {surged, 3, []Pod{pod("a", func(p *Pod) { p.StandIn, p.StandInUntil = "c", surged }), pod("b"), pod("c")}, 0},
 	} {
-		rs := ReplicaSet{Replicas: tc.replicas}
+		rs := ReplicaSet{Replicas: tc.replicas, Generation: tc.generation}
 		if plan := rs.Plan(t0, tc.pods, nil, time.Time{}); plan.Create != tc.want || len(plan.Delete) != 0 {
 			t.Errorf("%s: creates %d, deletes %v, want %d", name, plan.Create, plan.Delete, tc.want)
 		}

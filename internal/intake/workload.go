@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,8 +15,24 @@ import (
 )
 
 // StandInAnnotation is on a pod that is to go and for which its owner has made another one before: it names that pod.
-// berth drain --surge writes it, so that the owner makes no third one until its replicas are set back.
+// berth drain --surge writes it, so that the owner makes no third one until its replicas are set back. Its value is StandIn's.
 const StandInAnnotation = "drain.berth.dev/stand-in"
+
+// StandIn says that a pod of this name stands in for another while their owner has this generation: a change of the owner, as of
+// its replicas, ends it for good, whatever becomes of who wrote it.
+func StandIn(name string, generation int64) string {
+	return name + "@" + strconv.FormatInt(generation, 10)
+}
+
+// standIn reads what StandIn wrote; from anything else no generation.
+func standIn(value string) (name string, generation int64) {
+	name, until, _ := strings.Cut(value, "@")
+	generation, err := strconv.ParseInt(until, 10, 64)
+	if err != nil {
+		return name, 0
+	}
+	return name, generation
+}
 
 // WorkloadPod is what workloads read of a pod.
 func WorkloadPod(p *corev1.Pod) workload.Pod {
@@ -37,7 +54,7 @@ func WorkloadPod(p *corev1.Pod) workload.Pod {
 	if n, err := strconv.ParseInt(p.Annotations[corev1.PodDeletionCost], 10, 32); err == nil {
 		out.Cost = int32(n)
 	}
-	out.StandIn = p.Annotations[StandInAnnotation]
+	out.StandIn, out.StandInUntil = standIn(p.Annotations[StandInAnnotation])
 	for i := range p.Status.ContainerStatuses {
 		out.Restarts = max(out.Restarts, p.Status.ContainerStatuses[i].RestartCount)
 	}

@@ -75,3 +75,16 @@ func TestDeploymentWithoutADeadline(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 }
+
+func TestWhoStandsIn(t *testing.T) {
+	type said struct {
+		name  string
+		until int64
+	}
+	for value, want := range map[string]said{"": {}, StandIn("web-b", 7): {"web-b", 7}, "web-b": {"web-b", 0}, "web-b@": {"web-b", 0}, "web-b@x": {"web-b", 0}} {
+		p := WorkloadPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{StandInAnnotation: value}}})
+		if got := (said{p.StandIn, p.StandInUntil}); got != want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
+	}
+}

@@ -105,12 +105,13 @@ func (d *Drainer) look() {
 
 func (d *Drainer) evict(e drain.Evict) {
 	d.asking = true
-	if e.StandIn != nil {
-		d.markStandIn(e)
-	}
+	d.markStandIn(e)
 	d.w.Evict(sim.Eviction{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(a sim.Answer) {
 		d.asking = false
 		ok := a.Code == http.StatusCreated || a.Code == http.StatusNotFound
+		if !ok {
+			d.unmark(e)
+		}
 		d.machine.Answer(d.w.Now(), e.Pod.UID, drain.Answer{Granted: ok, Words: a.Text})
 		d.later(d.Pause(answer))
 	})

@@ -38,14 +38,33 @@ func (d *Drainer) scale(p *model.Pod, by int32) {
 	d.later(d.Pause(answer))
 }
 
-// markStandIn tells the owner of a pod that another one stands in for it.
+// markStandIn tells the owner of a pod that another one stands in for it, if so.
 func (d *Drainer) markStandIn(e drain.Evict) {
+	if e.StandIn == nil {
+		return
+	}
+	if o, ok := d.w.API().Get(store.ReplicaSets, store.Key(e.Pod.Namespace, e.Pod.Owner.Name)); ok {
+		d.annotate(e, intake.StandIn(e.StandIn.Name, o.GetGeneration()))
+	}
+}
+
+// unmark takes that back for a pod that stays.
+func (d *Drainer) unmark(e drain.Evict) {
+	if e.StandIn != nil {
+		d.annotate(e, "")
+	}
+}
+
+// annotate writes who stands in for a pod; empty: nobody.
+func (d *Drainer) annotate(e drain.Evict, standIn string) {
 	_ = d.w.API().Change(store.Pods, e.Pod.Key(), store.Precondition{UID: e.Pod.UID}, func(o store.Object) error {
 		notes := maps.Clone(o.GetAnnotations())
 		if notes == nil {
 			notes = map[string]string{}
 		}
-		notes[intake.StandInAnnotation] = e.StandIn.Name
+		if notes[intake.StandInAnnotation] = standIn; standIn == "" {
+			delete(notes, intake.StandInAnnotation)
+		}
 		o.SetAnnotations(notes)
 		return nil
 	})
