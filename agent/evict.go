@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/shutdown"
 )
 
 // shortGrace is one after which a pod is gone before it would be seen that it is to go.
@@ -55,6 +56,9 @@ func (a *Agent) unfinished(p *pod) []podlife.Event {
 	n := slices.IndexFunc(announcements, func(x struct{ condition, reason, message string }) bool { return x.condition == c.Message })
 	if n >= 0 {
 		fail.Reason, fail.Message = announcements[n].reason, announcements[n].message
+		if c.Message == haltedMessage && len(a.opts.Shutdown) > 0 {
+			by = since.Add(shutdown.Grace(a.opts.Shutdown, toStop(p.object)))
+		}
 	} else if r, ok := p.node.pressure.(Resumer); ok {
 		var done func()
 		by, done = r.Resume(p.object, since)

@@ -56,9 +56,9 @@ func reference(n *corev1.Node) *corev1.ObjectReference {
 // stop begins the shutdown of a node.
 func (a *Agent) stop(h *halt) {
 	var pods []shutdown.Pod
-	for uid, p := range a.pods {
+	for _, p := range a.pods {
 		if p.node == h.node && p.counted && !p.life.Over() {
-			pods = append(pods, shutdown.Pod{UID: string(uid), Priority: priority(p.object), Grace: patience(p.object)})
+			pods = append(pods, toStop(p.object))
 		}
 	}
 	slices.SortFunc(pods, func(x, y shutdown.Pod) int { return cmp.Compare(x.UID, y.UID) })
@@ -101,6 +101,11 @@ func (a *Agent) rang(of types.UID) {
 		p.wakes = time.Time{}
 		a.step(p)
 	}
+}
+
+// toStop is a pod as its node's shutdown sees it.
+func toStop(p *corev1.Pod) shutdown.Pod {
+	return shutdown.Pod{UID: string(p.UID), Priority: priority(p), Grace: patience(p)}
 }
 
 func priority(p *corev1.Pod) int32 {

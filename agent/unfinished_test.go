@@ -11,6 +11,7 @@ import (
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/runtime/simulated"
+	"github.com/berthproject/berth/engine/shutdown"
 )
 
 // resumed gives what was evicted 60 seconds.
@@ -23,17 +24,23 @@ func (r *resumed) Resume(_ *corev1.Pod, since time.Time) (time.Time, func()) {
 	return since.Add(60 * time.Second), func() { r.over.Store(true) }
 }
 
+// halted is the message of a node's shutdown.
+const halted = "Pod was terminated in response to imminent node shutdown."
+
 // TestAnEvictionIsFinishedByTheNextAgent: the pod has 100 s, the agent is started anew after 20 of them.
 func TestAnEvictionIsFinishedByTheNextAgent(t *testing.T) {
 	for name, x := range map[string]struct {
 		condition, reason, message string
 		watches                    bool
 		ends                       time.Duration
+		classes                    agent.Shutdown
 	}{
-		"soft threshold":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", true, 60 * time.Second},
-		"nobody watches":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", false, 100 * time.Second},
-		"for a critical one": {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second},
-		"shutdown":           {"Pod was terminated in response to imminent node shutdown.", "Terminated", "Pod was terminated in response to imminent node shutdown.", true, 100 * time.Second},
+		"soft threshold":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", true, 60 * time.Second, nil},
+		"nobody watches":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", false, 100 * time.Second, nil},
+		"for a critical one": {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second, nil},
+		"shutdown":           {halted, "Terminated", halted, true, 100 * time.Second, nil},
+		"a short one":        {halted, "Terminated", halted, true, 70 * time.Second, shutdown.Classes(80*time.Second, 10*time.Second)},
+		"a long one":         {halted, "Terminated", halted, true, 100 * time.Second, shutdown.Classes(200*time.Second, 10*time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -51,6 +58,7 @@ func TestAnEvictionIsFinishedByTheNextAgent(t *testing.T) {
 				stop()
 				var r resumed
 				_, stop = served(t, api, func(o *agent.Options) {
+					o.Shutdown = x.classes
 					if x.watches {
 						o.Pressure = func(string) agent.Pressure { return &r }
 					}

@@ -47,25 +47,41 @@ type group struct {
 	left  map[string]bool // those that have not ended
 }
 
-// New is a shutdown of these pods by these classes, in any order.
-func New(classes []Class, pods []Pod) *Machine {
+// sorted are classes by ascending priority; without any, one that has no time.
+func sorted(classes []Class) []Class {
+	if len(classes) == 0 {
+		return []Class{{}}
+	}
 	classes = slices.Clone(classes)
 	slices.SortStableFunc(classes, func(a, b Class) int { return cmp.Compare(a.Priority, b.Priority) })
-	if len(classes) == 0 {
-		classes = []Class{{}}
+	return classes
+}
+
+// classOf is the index of a priority's class among sorted ones.
+func classOf(classes []Class, priority int32) (at int) {
+	for i, c := range classes {
+		if c.Priority <= priority {
+			at = i
+		}
 	}
+	return at
+}
+
+// Grace is how long a pod has from when it is stopped, by these classes in any order.
+func Grace(classes []Class, p Pod) time.Duration {
+	classes = sorted(classes)
+	return min(p.Grace, classes[classOf(classes, p.Priority)].Grace)
+}
+
+// New is a shutdown of these pods by these classes, in any order.
+func New(classes []Class, pods []Pod) *Machine {
+	classes = sorted(classes)
 	m := &Machine{groups: make([]group, len(classes))}
 	for i, c := range classes {
 		m.groups[i] = group{grace: c.Grace, left: map[string]bool{}}
 	}
 	for _, p := range pods {
-		at := 0
-		for i, c := range classes {
-			if c.Priority <= p.Priority {
-				at = i
-			}
-		}
-		g := &m.groups[at]
+		g := &m.groups[classOf(classes, p.Priority)]
 		g.pods = append(g.pods, p)
 		g.left[p.UID] = true
 	}

@@ -101,3 +101,15 @@ func TestRandomShutdowns(t *testing.T) {
 		}
 	}
 }
+
+// TestAClassBoundsAGrace: it is what Step answers for the pod.
+func TestAClassBoundsAGrace(t *testing.T) {
+	for _, classes := range [][]Class{nil, {{0, time.Minute}}, {{CriticalPriority, time.Second}, {10, time.Minute}, {0, time.Hour}}} {
+		for _, p := range []Pod{{"a", -1, 30 * time.Second}, {"b", 0, 2 * time.Hour}, {"c", 10, 2 * time.Minute}, {"d", CriticalPriority, 30 * time.Second}} {
+			stops, _, _ := New(classes, []Pod{p}).Step(time.Unix(0, 0))
+			if got := Grace(classes, p); len(stops) != 1 || got != stops[0].Grace {
+				t.Errorf("%v by %v: %v, and it is stopped so: %v", p, classes, got, stops)
+			}
+		}
+	}
+}
