@@ -46,7 +46,7 @@ func (n *Network) Map(id string, to netip.Addr, ports []Port) error {
 			return fmt.Errorf("network %s: host port %s: %w of network %s: choose another port", n.opts.Bridge, p, ErrPortTaken, who)
 		}
 	}
-	if err = guarding(n.opts.Bridge).ensure(); err != nil { // first: pods must not see the sysctl without it
+	if err = Guard(n.opts.Bridge); err != nil { // first: pods must not see the sysctl without it
 		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
 	}
 	// What this machine sends to itself may leave by the bridge, too.

@@ -35,6 +35,10 @@ func guarding(bridge string) rule {
 	return rule{table: "filter", chain: "INPUT", first: true, args: append(append(args, comment(bridge, "")...), "-j", "DROP")}
 }
 
+// Guard makes, unless it is there, the rule that keeps pods of a bridge from the host's loopback addresses: for bridges that others make,
+// which may not be there yet. RemoveRules finds it.
+func Guard(bridge string) error { return guarding(bridge).ensure() }
+
 // comment says whose a rule is, as CNI's plugins say it of theirs: who sweeps after these finds it, too.
 func comment(bridge, id string) []string {
 	text := fmt.Sprintf("name: %q", bridge)

@@ -36,6 +36,16 @@ func TestARealContainer(t *testing.T) {
 	r.Says(t, "caller", " stdout F server\n")
 }
 
+// Pods do not reach what listens at the host's loopback addresses alone, once CNI's portmap has let them in: a rule is there before them.
+func TestGuard(t *testing.T) {
+	var bridge string
+	container.Start(t, func(o *containerd.Options) { bridge = o.Bridge })
+	want := "-A INPUT -d 127.0.0.0/8 -i " + bridge + " "
+	if out, err := exec.Command("iptables", "-w", "-S", "INPUT").Output(); err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v, no rule %q in:\n%s", err, want, out)
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	for want, o := range map[string]containerd.Options{
 		"must be an absolute path":       {Dir: "data"},

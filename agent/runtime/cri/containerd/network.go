@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,19 @@ import (
 
 // cniResults is where CNI plugins note what they have done, whatever they are told.
 const cniResults = "/var/lib/cni/results"
+
+// guard keeps pods from what listens at the host's loopback addresses alone: CNI's portmap has the bridge let such packets in, and leaves
+// it to others to drop them.
+func guard(o Options) error {
+	prefix, err := netip.ParsePrefix(o.PodCIDR)
+	if err != nil || !prefix.Addr().Is4() {
+		return nil // no network, or one of which the kernel has no such setting
+	}
+	if err := rules.Guard(o.Bridge); err != nil {
+		return fmt.Errorf("containerd: keeping pods from the host's loopback addresses: %w", err)
+	}
+	return nil
+}
 
 // removeNetwork removes what the network of pods leaves when nobody tells the plugins that they
 // are gone: rules of the firewall, the bridge, notes of the plugins.

@@ -46,6 +46,9 @@ func Start(ctx context.Context, o Options) (*Process, string, error) {
 	if err := Missing(o.PodCIDR != ""); err != nil {
 		return nil, "", err
 	}
+	if err := guard(o); err != nil {
+		return nil, "", err
+	}
 	config, err := writeConfig(o)
 	if err != nil {
 		return nil, "", fmt.Errorf("containerd: configuration: %w", err)
