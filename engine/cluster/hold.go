@@ -44,7 +44,10 @@ func claimantKey(namespace, uid string) string { return namespace + "/" + uid }
 
 // UpsertHold takes notice of a hold.
 func (s *State) UpsertHold(h *model.Hold) {
-	s.RemoveHold(h.Namespace, h.Name)
+	if old, known := s.holds.all.get(h.Key()); known {
+		s.dropHold(old)
+		defer s.endMoved(old.Until)
+	}
 	s.revision++
 	s.holds.all.put(h.Key(), h)
 	key := claimantKey(h.Namespace, h.Owner.UID)
@@ -57,7 +60,9 @@ func (s *State) UpsertHold(h *model.Hold) {
 	i, _ := slices.BinarySearchFunc(c.holds, h, byHoldName)
 	c.holds = slices.Insert(slices.Clone(c.holds), i, h)
 	s.settle(key, &c)
-	s.nextHoldEnd()
+	if s.holds.next.IsZero() || h.Until.Before(s.holds.next) {
+		s.holds.next = h.Until
+	}
 }
 
 // RemoveHold forgets a hold, and says what it was; nil when it is not known.
@@ -66,6 +71,29 @@ func (s *State) RemoveHold(namespace, name string) *model.Hold {
 	if !known {
 		return nil
 	}
+	s.dropHold(h)
+	s.endMoved(h.Until)
+	return h
+}
+
+// RemoveHolds forgets the holds that drop chooses, and returns them by namespace and name. It looks once at each, and
+// costs what they are, not their square.
+func (s *State) RemoveHolds(drop func(*model.Hold) bool) []*model.Hold {
+	var out []*model.Hold
+	for _, h := range s.Holds() {
+		if drop(h) {
+			s.dropHold(h)
+			out = append(out, h)
+		}
+	}
+	if len(out) > 0 {
+		s.nextHoldEnd()
+	}
+	return out
+}
+
+// dropHold forgets a hold that is there. When the first one ends is to be looked up after it.
+func (s *State) dropHold(h *model.Hold) {
 	s.revision++
 	s.holds.all.del(h.Key())
 	key := claimantKey(h.Namespace, h.Owner.UID)
@@ -75,8 +103,6 @@ func (s *State) RemoveHold(namespace, name string) *model.Hold {
 		c.holds = slices.Delete(slices.Clone(c.holds), i, i+1)
 	}
 	s.settle(key, &c)
-	s.nextHoldEnd()
-	return h
 }
 
 // ExpireHolds forgets the holds that end at a time or before it, and returns them
@@ -85,17 +111,18 @@ func (s *State) ExpireHolds(now time.Time) []*model.Hold {
 	if s.holds.next.IsZero() || s.holds.next.After(now) {
 		return nil
 	}
-	var over []*model.Hold
-	for _, key := range s.holds.all.keys() {
-		if h, _ := s.holds.all.get(key); !h.Until.After(now) {
-			over = append(over, s.RemoveHold(h.Namespace, h.Name))
-		}
-	}
-	return over
+	return s.RemoveHolds(func(h *model.Hold) bool { return !h.Until.After(now) })
 }
 
 // NextHoldEnd is when the first hold ends; false when there is none.
 func (s *State) NextHoldEnd() (time.Time, bool) { return s.holds.next, !s.holds.next.IsZero() }
+
+// endMoved looks up when the first hold ends if one that ended at a time is there no more, or ends later.
+func (s *State) endMoved(was time.Time) {
+	if !was.After(s.holds.next) {
+		s.nextHoldEnd()
+	}
+}
 
 func (s *State) nextHoldEnd() {
 	s.holds.next = time.Time{}

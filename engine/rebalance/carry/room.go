@@ -7,6 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/rebalance/plan"
 )
@@ -27,11 +28,9 @@ func (t *turn) room(mode plan.Mode) *places {
 	out := &places{m: t.m, now: t.v.State.Fork(), then: t.v.State.Fork()}
 	t.places[mode] = out
 	for _, s := range []*cluster.State{out.now, out.then} {
-		for _, h := range s.Holds() {
-			if mode == plan.Unheld || !h.Until.After(t.now) || t.m.holder(h) != nil {
-				s.RemoveHold(h.Namespace, h.Name)
-			}
-		}
+		s.RemoveHolds(func(h *model.Hold) bool {
+			return mode == plan.Unheld || !h.Until.After(t.now) || t.m.holder(h) != nil
+		})
 	}
 	for _, x := range t.m.moves {
 		if x.underWay() && x.Stage < Placed && !x.Cleanup() {

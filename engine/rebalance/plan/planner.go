@@ -76,9 +76,7 @@ func New(snap *rebalance.Snapshot, s *cluster.State, o Options) *Planner {
 
 // dropHolds makes a cluster one whose schedulers do not know of Holds.
 func dropHolds(s *cluster.State) {
-	for _, h := range s.Holds() {
-		s.RemoveHold(h.Namespace, h.Name)
-	}
+	s.RemoveHolds(func(*model.Hold) bool { return true })
 }
 
 // book takes in a move that is under way. Its pod takes room as long as it is there, as to schedulers.

@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// When the first hold ends is kept, not looked up each time: it is what a look through all of them finds, however they came and
+// went. Many that go at once leave what the others alone leave.
+func TestTheFirstEndIsThatOfAllHolds(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		s := New()
+		s.UpsertNode(&model.Node{Name: "a"})
+		for range 80 {
+			switch h := reserve(fmt.Sprint("o", r.IntN(9)), "a", int64(r.IntN(30))); r.IntN(5) {
+			case 0, 1, 2:
+				s.UpsertHold(h)
+			case 3:
+				s.RemoveHold(h.Namespace, h.Name)
+			case 4:
+				odd := func(h *model.Hold) bool { return h.Until.Unix()%2 == 1 }
+				kept := slices.DeleteFunc(s.Holds(), odd)
+				if gone := s.RemoveHolds(odd); slices.ContainsFunc(gone, func(h *model.Hold) bool { return !odd(h) }) || !slices.Equal(s.Holds(), kept) {
+					t.Fatalf("seed %d: %v went, and %v stays", seed, gone, s.Holds())
+				}
+			}
+			var first time.Time
+			for _, h := range s.Holds() {
+				if first.IsZero() || h.Until.Before(first) {
+					first = h.Until
+				}
+			}
+			if at, any := s.NextHoldEnd(); !at.Equal(first) || any == first.IsZero() {
+				t.Fatalf("seed %d: the first end is %v, want %v", seed, at, first)
+			}
+		}
+		alone := New()
+		alone.UpsertNode(&model.Node{Name: "a"})
+		for _, h := range s.Holds() {
+			alone.UpsertHold(h)
+		}
+		if got, want := reserved(s), reserved(alone); got != want {
+			t.Fatalf("seed %d: %q is reserved, want %q", seed, got, want)
+		}
+	}
+}
+
+// BenchmarkManyHoldsGo is what it costs a plan to look at a cluster as a scheduler does that knows no Holds.
+func BenchmarkManyHoldsGo(b *testing.B) {
+	s := New()
+	for i := range 5000 {
+		h := reserve(fmt.Sprint("o", i), "a", int64(i))
+		h.Type, h.Phantom = model.Avoid, nil
+		s.UpsertHold(h)
+	}
+	for b.Loop() {
+		s.Fork().RemoveHolds(func(*model.Hold) bool { return true })
+	}
+}
