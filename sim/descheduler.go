@@ -160,7 +160,8 @@ func earlier(a, b time.Time) time.Time {
 
 // plan makes a plan for the machine.
 func (d *descheduler) plan(now time.Time) {
-	c, under := d.look(), d.machine.UnderWay()
+	c := d.look()
+	under := d.machine.UnderWay(c.view)
 	c.snapshot.Foresee(under)
 	d.seen = nil // the snapshot is not of now any more
 	p := plan.New(c.snapshot, c.view.State, plan.Options{Now: now, Mode: d.mode(), UnderWay: under, Profiles: d.profiles(), Seed: d.seed(), Memory: d.memory})

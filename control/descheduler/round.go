@@ -56,7 +56,7 @@ func (r *Runner) planned(ctx context.Context, snap *rebalance.Snapshot, policy *
 	p := places(ctx, r.o.Client, r.world, snap.Now)
 	report.Places = &p
 	r.machine.Serve(r.world.served.Load())
-	under := r.machine.UnderWay()
+	under := r.machine.UnderWay(r.world.view)
 	snap.Foresee(under)
 	planner := plan.New(snap, r.world.view.State, plan.Options{Now: snap.Now, Mode: p.mode(), Others: p.others(), UnderWay: under,
 		Profiles: r.o.Profiles, Seed: r.o.Seed, Memory: r.memory})

@@ -117,7 +117,7 @@ func (t *turn) restless(x *Move) string {
 // full says whether as many moves are under way as may be.
 func (t *turn) full(x *Move) string {
 	switch {
-	case t.under > 0 && (x.Mode == plan.Unheld || t.alone):
+	case t.alone, x.Mode == plan.Unheld && (t.under > 0 || t.parting):
 		return "another pod has not left, or its replacement has no node yet, and no place can be held"
 	case t.under >= t.m.o.Parallel:
 		return fmt.Sprintf("%d moves are under way", t.under)
@@ -148,6 +148,7 @@ func (t *turn) start(x *Move) {
 		t.evict(x)
 		return
 	}
+	x.note(t.v) // it may leave without our doing, and be replaced, before it is looked at again
 	x.hold = t.reserve(x)
 	x.enter(Holding, t.now)
 	t.begun(x)

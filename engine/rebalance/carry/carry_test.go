@@ -141,8 +141,12 @@ func (w *world) roomy() {
 	}
 }
 
-// plan plans what a random strategy proposes: random pods, for no goal or for fewer pods on the node.
+// plan plans what a random strategy proposes: random pods, for no goal or for fewer pods on the node. Between the
+// machine's last Step and that news come in.
 func (w *world) plan() {
+	for range w.IntN(4) {
+		w.live()
+	}
 	s := w.view.State
 	snap := &rebalance.Snapshot{Now: w.now}
 	var all []*rebalance.Candidate
@@ -153,8 +157,9 @@ func (w *world) plan() {
 		}
 		snap.Nodes = append(snap.Nodes, n)
 	}
-	under := w.m.UnderWay()
+	under := w.m.UnderWay(w.view)
 	snap.Foresee(under)
+	w.onceEach(snap)
 	for _, n := range snap.Nodes {
 		for _, q := range n.Pods {
 			if !q.Coming {
@@ -175,11 +180,33 @@ func (w *world) plan() {
 	w.m.Take(w.now, p.Plan())
 }
 
-// rounds plans and lets time pass, until all is over.
+// onceEach watches that no pod is foreseen beside the one that it has come as: a workload would have more than it wants.
+func (w *world) onceEach(snap *rebalance.Snapshot) {
+	if !w.quiet {
+		return
+	}
+	seen := map[model.Owner]int{}
+	for _, n := range snap.Nodes {
+		for _, p := range n.Pods {
+			seen[p.Owner]++
+		}
+	}
+	for _, l := range w.workloads {
+		if seen[l.owner] > l.replicas {
+			w.t.Errorf("seed %d: NothingTwicePromised: %d pods of %s are foreseen, which has %d", w.seed, seen[l.owner], l.owner.Name, l.replicas)
+		}
+	}
+}
+
+// rounds plans and lets time pass, until all is over. Of two plans the second comes in the middle of the first.
 func (w *world) rounds(n int, each func()) {
-	for range n {
+	for i := range 2 * n {
 		w.plan()
-		for range 40 {
+		pause := 1 + w.IntN(8)
+		if i%2 == 1 {
+			pause = 40 - pause
+		}
+		for range pause {
 			w.tick()
 			if each != nil {
 				each()

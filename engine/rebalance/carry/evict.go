@@ -72,10 +72,7 @@ func (t *turn) unheld(x *Move) string {
 // evict asks for the eviction.
 func (t *turn) evict(x *Move) {
 	x.asking = true
-	x.before = map[string]bool{}
-	for _, p := range t.v.Of(x.Pod.Owner) {
-		x.before[p.UID] = true
-	}
+	x.note(t.v)
 	if t.budgets != nil && !x.Cleanup() {
 		t.budgets.pay(t.now, x.Pod)
 	}
@@ -100,10 +97,15 @@ func (t *turn) evict(x *Move) {
 func (x *Move) went(now time.Time, v *View) {
 	x.Evicted, x.denied = now, time.Time{}
 	if x.before == nil {
-		x.before = map[string]bool{}
-		for _, p := range v.Of(x.Pod.Owner) {
-			x.before[p.UID] = true
-		}
+		x.note(v)
 	}
 	x.enter(Leaving, now)
+}
+
+// note notes who of its workload is there before the pod leaves.
+func (x *Move) note(v *View) {
+	x.before = map[string]bool{}
+	for _, p := range v.Of(x.Pod.Owner) {
+		x.before[p.UID] = true
+	}
 }

@@ -26,7 +26,7 @@ func (t *turn) leaving(x *Move) {
 			}
 		}
 	}
-	if r := t.replacement(x); r != nil {
+	if r := x.find(t.v); r != nil {
 		x.Replacement = r
 		switch {
 		case r.NodeName == "" && x.Stage != Replaced:
@@ -63,9 +63,20 @@ func (t *turn) keep(x *Move) {
 	})
 }
 
-// replacement is the pod that came for another: one of the owner that was not there when that was evicted, under the
+// seen is the replacement as a view has it, whatever the last Step knew of it; nil: it is not there.
+func (x *Move) seen(v *View) *model.Pod {
+	if x.before == nil {
+		return nil
+	}
+	if victim := v.Pod(x.Pod.UID); x.Stage < Leaving && victim != nil && !victim.Deleting {
+		return nil
+	}
+	return x.find(v)
+}
+
+// find finds the pod that came for another: one of the owner that was not there when that was evicted, under the
 // same name if the owner is a StatefulSet. Of several it is one on the planned node, else one with a node, else the oldest.
-func (t *turn) replacement(x *Move) *model.Pod {
+func (x *Move) find(v *View) *model.Pod {
 	var best *model.Pod
 	rank := func(p *model.Pod) int {
 		switch p.NodeName {
@@ -76,7 +87,7 @@ func (t *turn) replacement(x *Move) *model.Pod {
 		}
 		return 1
 	}
-	for _, p := range t.v.Of(x.Pod.Owner) {
+	for _, p := range v.Of(x.Pod.Owner) {
 		if x.before[p.UID] || p.UID == x.Pod.UID || p.Deleting || x.Pod.Owner.Kind == "StatefulSet" && p.Name != x.Pod.Name {
 			continue
 		}

@@ -21,7 +21,8 @@ type Options struct {
 	Memory   *plan.Memory
 	Patience Patience
 	// Parallel is how many moves may be under way at once, of different workloads, where places
-	// are held; 0: 16. One whose place is not held is alone until its replacement has a node.
+	// are held; 0: 16. One whose place is not held is alone until its replacement has a node, and the only one of its kind
+	// until its pod has left.
 	Parallel int
 }
 
@@ -99,6 +100,7 @@ type Answer struct {
 type Machine struct {
 	o     Options
 	moves []*Move   // of the plan, in its order, behind those of earlier plans that are under way
+	ended []*Move   // of plans before, their places not held, whose pods may still be on their way out
 	taken time.Time // when the plan was
 	next  uint64    // the last ID
 	asked map[uint64]func(now time.Time, a Answer)
@@ -129,11 +131,12 @@ func (m *Machine) Busy() bool {
 	return slices.ContainsFunc(m.moves, (*Move).underWay)
 }
 
-// UnderWay are the moves that are: a new plan has to be made with these (plan.Options, Snapshot.Foresee).
-func (m *Machine) UnderWay() (out []rebalance.UnderWay) {
+// UnderWay are the moves that are: a new plan has to be made with these (plan.Options, Snapshot.Foresee). Their replacements
+// are those of the view, which is to be the one that the plan is made on: what Step has not seen yet may be there.
+func (m *Machine) UnderWay(v *View) (out []rebalance.UnderWay) {
 	for _, x := range m.moves {
 		if x.underWay() {
-			out = append(out, rebalance.UnderWay{Pod: x.Pod, Facts: x.Facts, To: x.To, Replacement: x.Replacement, Hold: x.hold})
+			out = append(out, rebalance.UnderWay{Pod: x.Pod, Facts: x.Facts, To: x.To, Replacement: x.seen(v), Hold: x.hold})
 		}
 	}
 	return out

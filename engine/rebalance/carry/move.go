@@ -69,7 +69,7 @@ type Move struct {
 	reserved  bool            // that was made
 	asking    bool            // its eviction is being asked for
 	refused   string          // what the API server said to the last one
-	before    map[string]bool // pods of its owner when it was evicted, by uid
+	before    map[string]bool // pods of its owner when its place was held, and when it was evicted, by uid
 	gone      time.Time       // when it was seen to be gone
 	landed    Outcome         // what the replacement's node means
 	told      bool            // what had to be remembered of that is

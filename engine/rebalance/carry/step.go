@@ -9,7 +9,15 @@ import (
 
 // Take takes a plan in place of what has not begun yet of the last one.
 func (m *Machine) Take(now time.Time, p *plan.Plan) {
-	kept := slices.DeleteFunc(slices.Clone(m.moves), func(x *Move) bool { return !x.underWay() })
+	var kept []*Move
+	for _, x := range m.moves {
+		switch {
+		case x.underWay():
+			kept = append(kept, x)
+		case x.Mode == plan.Unheld && !x.Evicted.IsZero():
+			m.ended = append(m.ended, x)
+		}
+	}
 	for _, x := range p.Moves {
 		kept = append(kept, &Move{Move: x, Since: now})
 	}
@@ -54,8 +62,9 @@ type turn struct {
 
 	busy    map[string]*Move  // moves under way, by owner
 	stopped map[string]string // why no more pods of an owner are moved by this plan
-	under   int               // moves under way whose replacement has no node yet; where the place is not held, whose pod is there, too
+	under   int               // moves under way whose replacement has no node yet
 	alone   bool              // the place of one of these is not held: it is to be the only one
+	parting bool              // the pod of a move whose place was not held is still there, and its replacement has a node
 	tried   int               // how many places were looked at
 	cleaned int               // how many finished pods were to go
 	budgets *books
@@ -66,16 +75,21 @@ type turn struct {
 func (t *turn) survey() {
 	t.busy, t.stopped = map[string]*Move{}, map[string]string{}
 	for _, x := range t.m.moves {
-		if x.underWay() || t.lingers(x) {
+		if x.underWay() {
 			t.begun(x)
+		} else if t.lingers(x) {
+			t.parting = true
 		}
 		if why := x.stops(); why != "" && x.Pod.Owner.UID != "" {
 			t.stopped[x.Pod.Owner.UID] = why
 		}
 	}
+	t.m.ended = slices.DeleteFunc(t.m.ended, func(x *Move) bool { return !t.lingers(x) })
+	t.parting = t.parting || len(t.m.ended) > 0
 }
 
-// lingers says that a move is over, and its pod still on its way out.
+// lingers says that a move is over, and its pod still on its way out. Once that has left, the node is as good as a
+// scheduler that heeds no Holds finds it then.
 func (t *turn) lingers(x *Move) bool {
 	if x.Stage != Over || x.Evicted.IsZero() || x.Mode == plan.Held {
 		return false
@@ -90,9 +104,12 @@ func (t *turn) begun(x *Move) {
 		return
 	}
 	t.busy[x.Pod.Owner.UID] = x
-	if x.Stage < Placed || x.Mode == plan.Unheld && x.gone.IsZero() {
+	unheld := x.Mode == plan.Unheld
+	if x.Stage < Placed {
 		t.under++
-		t.alone = t.alone || x.Mode == plan.Unheld
+		t.alone = t.alone || unheld
+	} else if unheld && x.gone.IsZero() {
+		t.parting = true
 	}
 }
 

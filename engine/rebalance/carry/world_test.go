@@ -198,8 +198,8 @@ func (w *world) all() []*model.Pod {
 	return out
 }
 
-// tick lets a second pass.
-func (w *world) tick() {
+// live lets a second pass for all but the machine.
+func (w *world) live() {
 	w.now = w.now.Add(time.Second)
 	w.api.ExpireHolds(w.now.Add(-time.Minute)) // as the loop of records does
 	w.control()
@@ -207,6 +207,11 @@ func (w *world) tick() {
 	w.kubelets()
 	w.budgets()
 	w.hear()
+}
+
+// tick lets a second pass.
+func (w *world) tick() {
+	w.live()
 	for range 20 {
 		actions, _ := w.m.Step(w.now, w.view)
 		for _, a := range actions {
