@@ -93,7 +93,7 @@ func (w *world) paced(p *model.Pod) {
 
 // worthHolding watches that a place is held only for what may go, and fits there beside all that is promised.
 func (w *world) worthHolding(x *Move) {
-	if w.lag > 0 {
+	if w.lag > 0 || x.Stage > Holding { // made to last longer
 		return
 	}
 	p := w.pods[x.Pod.UID]

@@ -21,8 +21,8 @@ type Options struct {
 	Memory   *plan.Memory
 	Patience Patience
 	// Parallel is how many moves may be under way at once, of different workloads, where places
-	// are held; 0: 16. One whose place is not held is alone until its replacement has a node, and the only one of its kind
-	// until its pod has left.
+	// are held; 0: 16. One whose place is not held is alone until its replacement has a node, and begins
+	// when all pods that were moved have left.
 	Parallel int
 }
 
@@ -100,7 +100,7 @@ type Answer struct {
 type Machine struct {
 	o     Options
 	moves []*Move   // of the plan, in its order, behind those of earlier plans that are under way
-	ended []*Move   // of plans before, their places not held, whose pods may still be on their way out
+	ended []*Move   // of plans before, whose pods may still be on their way out
 	taken time.Time // when the plan was
 	next  uint64    // the last ID
 	asked map[uint64]func(now time.Time, a Answer)

@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/rebalance/plan"
 )
 
-// A pod whose place was not held has an hour to stop, and its replacement runs: that keeps other such pods waiting, in later plans too, since
-// its node becomes a better one when it has left, and nobody whose place is held.
+// A pod has an hour to stop, and its replacement runs: that keeps pods whose place cannot be held waiting, in later plans too, since
+// its node becomes a better one when it has left, and no others.
 func TestAPodThatTakesLongKeepsOnlyThoseWaitingThatCanHoldNoPlace(t *testing.T) {
 	s := newTale(t, Options{}, moveIn(plan.Unheld, "their-1", 100), moveIn(plan.Unheld, "own-1", 100), move("web-1", 100))
 	s.step(0, "evict their-1")

@@ -14,7 +14,7 @@ func (m *Machine) Take(now time.Time, p *plan.Plan) {
 		switch {
 		case x.underWay():
 			kept = append(kept, x)
-		case x.Mode == plan.Unheld && !x.Evicted.IsZero():
+		case !x.Evicted.IsZero() && !x.Cleanup():
 			m.ended = append(m.ended, x)
 		}
 	}
@@ -64,7 +64,7 @@ type turn struct {
 	stopped map[string]string // why no more pods of an owner are moved by this plan
 	under   int               // moves under way whose replacement has no node yet
 	alone   bool              // the place of one of these is not held: it is to be the only one
-	parting bool              // the pod of a move whose place was not held is still there, and its replacement has a node
+	parting bool              // a pod that is moved is still there, and its replacement has a node
 	tried   int               // how many places were looked at
 	cleaned int               // how many finished pods were to go
 	budgets *books
@@ -88,10 +88,10 @@ func (t *turn) survey() {
 	t.parting = t.parting || len(t.m.ended) > 0
 }
 
-// lingers says that a move is over, and its pod still on its way out. Once that has left, the node is as good as a
-// scheduler that heeds no Holds finds it then.
+// lingers says that a move is over, and its pod still on its way out. Its node is going to be a better one, which a scheduler
+// that heeds no Holds may then take for whoever waits for a node.
 func (t *turn) lingers(x *Move) bool {
-	if x.Stage != Over || x.Evicted.IsZero() || x.Mode == plan.Held {
+	if x.Stage != Over || x.Evicted.IsZero() || x.Cleanup() {
 		return false
 	}
 	p := t.v.Pod(x.Pod.UID)
@@ -104,11 +104,10 @@ func (t *turn) begun(x *Move) {
 		return
 	}
 	t.busy[x.Pod.Owner.UID] = x
-	unheld := x.Mode == plan.Unheld
 	if x.Stage < Placed {
 		t.under++
-		t.alone = t.alone || unheld
-	} else if unheld && x.gone.IsZero() {
+		t.alone = t.alone || x.Mode == plan.Unheld
+	} else if x.gone.IsZero() {
 		t.parting = true
 	}
 }
