@@ -37,6 +37,9 @@ func TestAPodThatTakesLongKeepsOnlyThoseWaitingThatCanHoldNoPlace(t *testing.T) 
 	s.done()
 	s.step(60, "")
 	s.gone("their-1")
+	s.gone("web-1")
+	s.step(1, "")
+	s.gone("db-1")
 	s.step(1, "evict own-1")
 }
 
