@@ -150,6 +150,10 @@ func TestDeschedulerCommand(t *testing.T) {
 	if n := len(c.holds()); n != 1 {
 		t.Fatalf("%d holds after a kill in the middle, want the one of the move", n)
 	}
+	// Its Lease says that it would have ended, so that the next run waits for that to run out, however late it begins.
+	if holder := c.must("get", "lease", "-n", "kube-system", "descheduler", "-o", "jsonpath={.spec.holderIdentity}"); !strings.HasPrefix(holder, "once_") {
+		t.Errorf("the Lease of a run that was killed is held by %q", holder)
+	}
 	pod := strings.TrimPrefix(report.Moves[0].Pod, "default/")
 	c.must("patch", "pod", pod, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	c.must("wait", "--for=condition=Ready", "pod", "-l", "app=db", "--timeout=60s")

@@ -34,8 +34,8 @@ func (f *deschedulerFlags) single(ctx context.Context, config *rest.Config, sett
 	if err != nil {
 		return nil, err
 	}
-	e.Elected = waitsFor(&e, errs)
-	s := descheduler.Single{Election: e, Leases: lease, Gate: gate, Patience: f.timeout, Host: config.Host}
+	s := descheduler.Single{Election: e, Leases: lease, Gate: gate, Patience: f.timeout, Host: config.Host,
+		Say: func(line string) { fmt.Fprintln(errs, line) }}
 	err = s.Run(ctx, func(ctx context.Context) (err error) {
 		r, err = deschedule(ctx, gated, settings, o, true)
 		return err

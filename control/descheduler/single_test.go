@@ -3,6 +3,7 @@ package descheduler
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,11 +16,14 @@ import (
 	"github.com/berthproject/berth/control/twin"
 )
 
+// said is the last line that a run said while it waited.
+var said atomic.Value
+
 // single is a run that takes so long, and says when it worked.
 func single(t *testing.T, api *fake.Clientset, name string, patience, takes time.Duration) (err error, from, to time.Time) {
 	e := OnceElection()
 	e.Identity = name
-	s := Single{Election: e, Leases: api, Gate: lead.NewGate(e.RenewDeadline), Patience: patience}
+	s := Single{Election: e, Leases: api, Gate: lead.NewGate(e.RenewDeadline), Patience: patience, Say: func(line string) { t.Log(line); said.Store(line) }}
 	err = s.Run(t.Context(), func(ctx context.Context) error {
 		from = time.Now()
 		select {
@@ -45,7 +49,7 @@ func TestOfTwoSingleRunsTheSecondWaits(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		var busy *twin.Busy
-		if err, from, _ := single(t, api, "hasty", time.Minute, time.Second); !errors.As(err, &busy) || busy.Holder != "first" || !from.IsZero() {
+		if err, from, _ := single(t, api, "hasty", time.Minute, time.Second); !errors.As(err, &busy) || busy.Holder != "once_first" || !from.IsZero() {
 			t.Errorf("who waits no longer than a minute: %v, began at %v", err, from)
 		}
 		second := make(chan time.Time)
@@ -63,19 +67,58 @@ func TestOfTwoSingleRunsTheSecondWaits(t *testing.T) {
 	})
 }
 
-// The Lease of a run that was killed is waited for, that of a descheduler that runs for good is not.
+// heldBy is an API server with a Lease that was renewed just now, for so many seconds.
+func heldBy(holder string, lasts int32) *fake.Clientset {
+	at := metav1.NewMicroTime(time.Now())
+	return fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "descheduler"},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, RenewTime: &at, AcquireTime: &at}})
+}
+
+// The Lease of a run that was killed is waited for, and that is said; one of a descheduler that runs for good is not, however
+// short it lasts.
 func TestASingleRunWaitsForNobodyWhoRunsForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for lasts, waits := range map[int32]bool{15: true, 137: false} {
-			at := metav1.NewMicroTime(time.Now())
-			api := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "descheduler"},
-				Spec: coordinationv1.LeaseSpec{HolderIdentity: new("other"), LeaseDurationSeconds: &lasts, RenewTime: &at, AcquireTime: &at}})
-			began := time.Now()
+		for _, tc := range []struct {
+			holder string
+			lasts  int32
+			waits  bool
+		}{{"once_other", 15, true}, {"other", 15, false}, {"other", 137, false}} {
+			said.Store("")
+			api, began := heldBy(tc.holder, tc.lasts), time.Now()
 			err, from, _ := single(t, api, "me", 0, time.Second)
 			var busy *twin.Busy
-			if errors.As(err, &busy) == waits || waits && (err != nil || from.Sub(began) > 20*time.Second) || !waits && time.Since(began) > time.Second {
-				t.Errorf("a Lease of %d s: %v after %v, began at %v", lasts, err, time.Since(began), from)
+			if errors.As(err, &busy) == tc.waits || tc.waits && (err != nil || from.Sub(began) > 20*time.Second) || !tc.waits && time.Since(began) > time.Second {
+				t.Errorf("a Lease of %s of %d s: %v after %v, began at %v", tc.holder, tc.lasts, err, time.Since(began), from)
 			}
+			if line := said.Load(); tc.waits != (line == "waiting for the Lease kube-system/descheduler of once_other, which ends in 15 s unless he renews it") {
+				t.Errorf("of %s it says %q", tc.holder, line)
+			}
+		}
+	})
+}
+
+// Somebody who runs for good gets the Lease before who waits for it: he is not waited for either.
+func TestASingleRunThatWaitsEndsWhenSomebodyElseComesWhoDoesNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := heldBy("once_other", 15)
+		began := time.Now()
+		go func() {
+			time.Sleep(5 * time.Second)
+			leases := api.CoordinationV1().Leases("kube-system")
+			l, err := leases.Get(t.Context(), "descheduler", metav1.GetOptions{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			at := metav1.NewMicroTime(time.Now())
+			l.Spec.HolderIdentity, l.Spec.RenewTime = new("daemon"), &at
+			if _, err := leases.Update(t.Context(), l, metav1.UpdateOptions{}); err != nil {
+				t.Error(err)
+			}
+		}()
+		var busy *twin.Busy
+		if err, from, _ := single(t, api, "me", 0, time.Second); !errors.As(err, &busy) || busy.Holder != "daemon" || !from.IsZero() || time.Since(began) > 10*time.Second {
+			t.Errorf("%v after %v, began at %v", err, time.Since(began), from)
 		}
 	})
 }

@@ -79,14 +79,19 @@ func (e *Election) Run(ctx context.Context, leases kubernetes.Interface, gate *G
 	return ErrLost
 }
 
+// Anyone is an identity that nobody else has: host name and a random part.
+func Anyone() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "berth"
+	}
+	return host + "_" + rand.String(8)
+}
+
 func (e *Election) elector(leases kubernetes.Interface, gate *Gate, leading chan struct{}) (*leaderelection.LeaderElector, error) {
 	me := e.Identity
 	if me == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "berth"
-		}
-		me = host + "_" + rand.String(8)
+		me = Anyone()
 	}
 	inner := &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name}, Client: leases.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: me}}
