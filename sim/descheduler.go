@@ -21,6 +21,8 @@ type Descheduling struct {
 	Compatible bool
 	// Unheld: no place can be held, as beside a scheduler that knows no Holds (Options.KnowsNoHolds).
 	Unheld bool
+	// Others are schedulers, by name, for whose pods alone no place can be held.
+	Others map[string]bool
 	// First is when the first round is, after the start, and Every how long it is from one to the next.
 	First, Every time.Duration
 }
@@ -164,7 +166,7 @@ func (d *descheduler) plan(now time.Time) {
 	under := d.machine.UnderWay(c.view)
 	c.snapshot.Foresee(under)
 	d.seen = nil // the snapshot is not of now any more
-	p := plan.New(c.snapshot, c.view.State, plan.Options{Now: now, Mode: d.mode(), UnderWay: under, Profiles: d.profiles(), Seed: d.seed(), Memory: d.memory})
+	p := plan.New(c.snapshot, c.view.State, plan.Options{Now: now, Mode: d.mode(), Others: d.o.Others, UnderWay: under, Profiles: d.profiles(), Seed: d.seed(), Memory: d.memory})
 	rebalance.RunPolicy(c.snapshot, &d.o.Policy, p)
 	made := p.Plan()
 	d.machine.Take(now, made)

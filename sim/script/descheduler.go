@@ -3,9 +3,11 @@ package script
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim"
 )
@@ -15,7 +17,7 @@ func readDescheduler(p *parser, w *words) error {
 	if p.at != 0 {
 		return errors.New("the descheduler is there from the start; at is no part of it")
 	}
-	o, err := w.options("policy=", "compatible", "unheld", "first=", "every=")
+	o, err := w.options("policy=", "compatible", "unheld", "others=", "first=", "every=")
 	if err != nil {
 		return err
 	}
@@ -33,7 +35,20 @@ func readDescheduler(p *parser, w *words) error {
 	if d.Every <= 0 {
 		o.fail("every", "a duration such as 2m")
 	}
-	p.set(func(s *sim.Options) { s.Descheduling, s.KnowsNoHolds = &d, d.Unheld })
+	var other *placement.Profile
+	if o.has("others") {
+		c := placement.DefaultConfig()
+		c.Name = o.values["others"]
+		if other, err = placement.NewProfile(c); err != nil {
+			return err
+		}
+		d.Others = map[string]bool{c.Name: true}
+	}
+	p.set(func(s *sim.Options) {
+		if s.Descheduling, s.KnowsNoHolds = &d, d.Unheld; other != nil {
+			s.Profiles = append(slices.Clone(s.Profiles), other)
+		}
+	})
 	return o.err
 }
 

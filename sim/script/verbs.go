@@ -28,7 +28,7 @@ func init() {
 		"daemonset":     {"daemonset NAME [what a pod's line says]", readDaemonSet},
 		"scale":         {"scale DEPLOYMENT|REPLICASET N", readScale},
 		"budget":        {"budget NAME match=a=b minAvailable=N|P% or maxUnavailable=N|P% [always] [ns=]", readBudget},
-		"descheduler":   {"descheduler [policy=FILE] [compatible] [unheld] [first=1m] [every=2m] (policy: beside the scenario; unheld: the scheduler knows no Holds)", readDescheduler},
+		"descheduler":   {"descheduler [policy=FILE] [compatible] [unheld] [others=NAME] [first=1m] [every=2m] (policy: beside the scenario; unheld: the scheduler knows no Holds; others: nor does that of pods with scheduler=NAME, for all that the descheduler knows)", readDescheduler},
 		"priorityclass": {"priorityclass NAME value=N [never] [default]", readPriorityClass},
 		"namespace":     {"namespace NAME [labels=a=b]", readNamespace},
 		"service":       {"service NAME match=a=b [ns=]", readService},
