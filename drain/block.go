@@ -37,6 +37,9 @@ type Block struct {
 // paced is the block of a workload that waits for a replacement.
 func paced(x *Move) *Block {
 	b := &Block{Kind: Paced, Why: "one pod of a workload goes at a time", Until: "the replacement of " + x.Pod.Key() + " is Ready"}
+	if x.leaving() {
+		b.Until = x.Pod.Key() + " is gone, which was on its way out"
+	}
 	if r := x.Replacement; r != nil && r.NodeName == "" && r.Unscheduled != "" {
 		b.Until = "the replacement of " + x.Pod.Key() + " has a node and is Ready"
 	}

@@ -131,21 +131,24 @@ func (w *world) circles() error {
 }
 
 // getsReady says of which pods it is assumed that they get Ready: of those that the copy
-// placed, unless their workload has pods on nodes for a while and none of them is Ready.
+// placed, unless their workload has pods on nodes for a while and none of them is Ready; and of the
+// young ones of workloads that replace a pod already.
 func (w *world) getsReady() func(*model.Pod) bool {
-	there := map[string]bool{}
-	ready, hopeless := map[string]bool{}, map[string]bool{}
+	there, began := map[string]bool{}, w.now
+	ready, hopeless, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, p := range w.view.All() {
 		if p.NodeName == "" {
 			continue
 		}
 		there[p.UID] = true
+		replaces[p.Owner.UID] = replaces[p.Owner.UID] || p.Deleting
 		ready[p.Owner.UID] = ready[p.Owner.UID] || p.Ready
 		if !p.Ready && !p.Started.IsZero() && w.now.Sub(p.Started) >= longUnready {
 			hopeless[p.Owner.UID] = true
 		}
 	}
 	return func(p *model.Pod) bool {
-		return !there[p.UID] && (ready[p.Owner.UID] || !hopeless[p.Owner.UID])
+		young := p.Owner.UID != "" && replaces[p.Owner.UID] && p.Created.After(began.Add(-longUnready))
+		return (!there[p.UID] || young) && (ready[p.Owner.UID] || !hopeless[p.Owner.UID])
 	}
 }

@@ -110,7 +110,7 @@ func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 		}
 		m.books = nil
 		if !m.acted {
-			m.idle = true
+			m.idle = !m.stillLeaving()
 			return nil, m.retryAt(now)
 		}
 	}
@@ -204,6 +204,7 @@ func (m *Machine) observe(now time.Time, v *View) {
 	for _, x := range m.moves {
 		x.observe(now, v, m.patience, taken)
 	}
+	m.observeLeaving(v)
 	for _, s := range m.surges {
 		s.observe(now, v, m.patience)
 	}
@@ -253,6 +254,7 @@ func (m *Machine) collect(v *View) {
 		}
 		return cmp.Or(cmp.Compare(b.Pod.Spec.Priority, a.Pod.Spec.Priority), cmp.Compare(a.Pod.Key(), b.Pod.Key()))
 	})
+	m.observeLeaving(v)
 	m.sharp = m.sharp || m.anyTolerates(v)
 }
 

@@ -30,6 +30,7 @@ type Move struct {
 	stage    stage
 	tried    int             // the last round in which it had its turn
 	before   map[string]bool // pods of its owner when it was evicted, by uid: whether they had a node
+	delays   bool            // it is leaving, and others of its workload wait until it is gone
 	sharp    bool            // its end may be noticed
 	since    time.Time       // of its stage
 	gone     time.Time       // when it was seen to be gone
@@ -127,10 +128,14 @@ func (m *Move) enter(s stage, now time.Time) { m.stage, m.since = s, now }
 // byServer is the block of what the API server said.
 func (m *Move) byServer() *Block { return &Block{Kind: ByServer, Why: m.refused, Never: m.final} }
 
-// busy says that the workload has to wait for it: its replacement is to come, or to be Ready.
+// busy says that the workload has to wait for it: its replacement is to come, or to be Ready,
+// or it is leaving and delays others.
 func (m *Move) busy() bool {
 	if m.stage == waiting {
 		return false
+	}
+	if m.leaving() {
+		return m.delays
 	}
 	if m.stage == asked || !m.Gone() {
 		return true

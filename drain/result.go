@@ -16,7 +16,7 @@ const (
 	Goes    Outcome = "goes"    // nobody replaces it
 	Pends   Outcome = "pending" // its replacement has no node
 	Held    Outcome = "held"    // it is not evicted
-	Leaving Outcome = "leaving" // it was on its way out before
+	Leaving Outcome = "leaving" // it was on its way out before, or left by itself; or it was evicted and is not gone yet
 )
 
 // Result is what a drain comes to.
@@ -27,6 +27,8 @@ type Result struct {
 	Stay   []Stayer `json:"stay,omitempty"`
 	// Preempted are pods elsewhere that make room for replacements.
 	Preempted []Driven `json:"preempted,omitempty"`
+	// Stopped says that the drain ended by something else than what became of the pods, such as Ctrl-C.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // Pod is what becomes of a pod of a drained node.
@@ -42,6 +44,8 @@ type Pod struct {
 	Replacement string `json:"replacement,omitempty"`
 	Ready       bool   `json:"ready,omitempty"` // the replacement is
 	Surged      bool   `json:"surged,omitempty"`
+	// Gone says of a pod that was leaving that it is gone.
+	Gone bool `json:"gone,omitempty"`
 	// Uncertain says that it may come otherwise, as pods of equal priority contend for the same room.
 	Uncertain bool `json:"uncertain,omitempty"`
 	// Held is what held it when its turn came first, Block what holds it at the end.
@@ -69,14 +73,14 @@ type Driven struct {
 	By   string `json:"by"`
 }
 
-// ExitCode is 0 when all pods move, 4 when some never will as things are, 3 when some wait.
+// ExitCode is 0 when all pods move or have left, 4 when some never will as things are, 3 when some wait.
 func (r *Result) ExitCode() int {
 	code := 0
 	for i := range r.Pods {
 		switch p := &r.Pods[i]; {
 		case p.Never || p.Block != nil && p.Block.Never:
 			return 4
-		case p.Outcome == Pends || p.Outcome == Held || p.Outcome == Leaving:
+		case p.Outcome == Pends || p.Outcome == Held || p.lingers():
 			code = 3
 		}
 	}
@@ -84,7 +88,18 @@ func (r *Result) ExitCode() int {
 }
 
 // Waiting is how many pods do not move.
-func (r *Result) Waiting() int { return r.Count(Pends) + r.Count(Held) + r.Count(Leaving) }
+func (r *Result) Waiting() int {
+	n := r.Count(Pends) + r.Count(Held)
+	for i := range r.Pods {
+		if r.Pods[i].lingers() {
+			n++
+		}
+	}
+	return n
+}
+
+// lingers says that a pod is on its way out and not gone.
+func (p *Pod) lingers() bool { return p.Outcome == Leaving && !p.Gone }
 
 // Hopeless says that no waiting can help: what is still there is held for good, or waits
 // for a replacement of its workload that will never have a node. It is for a Result that was explained.
@@ -97,7 +112,7 @@ func (r *Result) Hopeless() bool {
 	}
 	for i := range r.Pods {
 		switch p := &r.Pods[i]; {
-		case p.Outcome == Leaving:
+		case p.lingers():
 			return false
 		case p.Outcome != Held || p.Block != nil && (p.Block.Never || p.Block.Kind == Paced && never[p.workload()]):
 		default:
@@ -150,6 +165,8 @@ func podOf(x *Move) Pod {
 	switch {
 	case !x.Evicted():
 		out.Outcome, out.Block = Held, x.Block
+	case x.leaving():
+		out.Outcome, out.Gone = Leaving, x.Gone()
 	case r != nil:
 		out.Outcome, out.Replacement, out.To, out.Ready = Pends, r.Key(), r.NodeName, r.Ready
 		if r.NodeName != "" {

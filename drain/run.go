@@ -70,7 +70,9 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	err := errors.Join(d.work(ctx), d.leave(ctx))
-	return d.result(), err
+	r := d.result()
+	r.Stopped = err != nil && !errors.Is(err, ErrTimeout)
+	return r, err
 }
 
 // ErrTimeout is why a drain ended that ran into its timeout.

@@ -195,7 +195,7 @@ func (m *Machine) surgeDown(now time.Time) Action {
 		if s == nil || s.move != x || s.stage != up || now.Before(s.again) {
 			continue
 		}
-		left := x.Evicted() && (x.Pod.Owner.Kind != "StatefulSet" || x.complete())
+		left := x.Evicted() && (x.Pod.Owner.Kind != "StatefulSet" || x.Gone() && x.complete())
 		if !left && s.failed == "" {
 			continue
 		}

@@ -33,12 +33,16 @@ func (r *Result) Text(w io.Writer, foretold bool) error {
 	return err
 }
 
-// JSON is a result with its exit code.
+// JSON is a result with its exit code, which is 1 for a drain that was stopped.
 func (r *Result) JSON() ([]byte, error) {
+	code := r.ExitCode()
+	if r.Stopped {
+		code = 1
+	}
 	return json.MarshalIndent(struct {
 		*Result
 		ExitCode int `json:"exitCode"`
-	}{r, r.ExitCode()}, "", "  ")
+	}{r, code}, "", "  ")
 }
 
 func (r *Result) headline(b *strings.Builder, foretold bool) {
@@ -126,6 +130,10 @@ func (p *Pod) note() string {
 		return "nobody replaces it"
 	case p.Outcome == Goes:
 		return "its owner makes no other"
+	case p.Outcome == Leaving && p.Round > 0:
+		return "evicted, and not gone yet"
+	case p.lingers():
+		return "was on its way out, and is not gone yet"
 	case p.Outcome == Leaving:
 		return "was on its way out"
 	case p.Surged:
@@ -159,16 +167,24 @@ func (p *Pod) reasons(b *strings.Builder, foretold bool) {
 	}
 }
 
-// verdict is the last line: what the exit code says.
+// verdict is the last line: what the exit code says. A drain that was stopped exits with another.
 func (r *Result) verdict(foretold bool) string {
-	switch r.ExitCode() {
-	case 0:
-		if foretold {
-			return "All pods move."
-		}
-		return "All pods have moved."
-	case 3:
-		return "Some pods wait (exit code 3)."
+	code := r.ExitCode()
+	exits := fmt.Sprintf(" (exit code %d).", code)
+	if r.Stopped {
+		exits = "."
 	}
-	return "Some pods never move as things are (exit code 4)."
+	switch {
+	case code == 4:
+		return "Some pods never move as things are" + exits
+	case code == 3:
+		return "Some pods wait" + exits
+	case r.Count(Leaving) > 0 && foretold:
+		return "All pods leave."
+	case r.Count(Leaving) > 0:
+		return "All pods have left."
+	case foretold:
+		return "All pods move."
+	}
+	return "All pods have moved."
 }

@@ -13,7 +13,7 @@ func (t *told) tell(m *Machine, say func(string)) {
 	moves := m.Moves()
 	n := 0
 	for _, x := range moves {
-		if x.Evicted() {
+		if x.Evicted() && (x.Gone() || !x.leaving()) {
 			n++
 		}
 	}
@@ -35,6 +35,10 @@ func news(x *Move) string {
 		return name + " is held: " + x.Block.words()
 	case !x.Evicted():
 		return ""
+	case x.leaving() && x.Gone():
+		return name + " is gone, and was on its way out"
+	case x.leaving():
+		return name + " is on its way out already"
 	case r != nil && r.Ready:
 		return fmt.Sprintf("%s is replaced by %s, Ready on %s", name, r.Key(), r.NodeName)
 	case r != nil && r.NodeName != "":
