@@ -23,6 +23,10 @@
 // concerns beyond their node, that hold claims, and all of them where somebody tolerates
 // the cordon.
 //
+// Pods that are on their way out before the drain, or that somebody else deletes, are waited for to be
+// gone and nothing else (leaving.go); others of their workload wait for that only while one of it is not
+// Ready. How soon they are gone is not known, so in which round such others go may come otherwise than foretold.
+//
 // Invariants:
 //
 //   - OneOfAWorkload: no pod of a workload is evicted while a replacement of another one
