@@ -42,6 +42,10 @@ func (n *node) make(ctx context.Context) (err error) {
 	if n.host, err = cgroup.Find(); err != nil {
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
+	if unlock, err = lockCgroup(n.host, o.Cgroup); err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	n.close = append(n.close, unlock)
 	config := rest.CopyConfig(o.Config)
 	config.QPS = -1 // the server says when it is too much
 	if n.client, err = kubernetes.NewForConfig(config); err != nil {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/cgroup"
 )
 
 // lock keeps other agents out of the agent's directory until the process ends: two would start each
@@ -27,4 +30,37 @@ func lock(root string) (unlock func(), err error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return func() { _ = f.Close() }, nil
+}
+
+// releaseWithin is how long it takes at most until an agent that was killed has let go.
+const releaseWithin = 3 * time.Second
+
+// lockCgroup keeps other agents out of what the node is confined to, whatever their directories are: one removes the
+// pods below that its API server does not have. The lock is on the cgroup's directory.
+func lockCgroup(host *cgroup.Host, group string) (unlock func(), err error) {
+	dir := host.Dir("memory", group)
+	if dir == "" {
+		return func() {}, nil // cgroups that limit nothing: whoever needs them says so
+	}
+	f, err := os.Open(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return func() {}, nil // it is told where it is used
+	}
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(releaseWithin); ; time.Sleep(releaseWithin / 30) {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			break
+		}
+	}
+	if err == nil {
+		return func() { _ = f.Close() }, nil
+	}
+	_ = f.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, fmt.Errorf("cgroup %s: it is a node already, of another agent on this machine (berth up --real-node, or berth agent), whose pods would be removed: stop that one, or use berth up --virtual-nodes, or berth agent --cgroup with a group of its own", group)
+	}
+	return nil, fmt.Errorf("cgroup %s: %s: %w", group, dir, err)
 }

@@ -1,11 +1,16 @@
 package real
 
 import (
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/internal/testkit"
 )
 
 func TestOneAgentADirectory(t *testing.T) {
@@ -19,6 +24,31 @@ func TestOneAgentADirectory(t *testing.T) {
 	}
 	unlock()
 	if unlock, err = lock(root); err != nil {
+		t.Errorf("the next one is told %v", err)
+	} else {
+		unlock()
+	}
+}
+
+func TestOneAgentACgroup(t *testing.T) {
+	host, err := cgroup.Find()
+	group := "/berth-lock-" + strconv.Itoa(os.Getpid())
+	if err == nil {
+		err = host.Make(group, cgroup.Limits{})
+	}
+	if err != nil {
+		testkit.Skip(t, "cgroups", err.Error())
+	}
+	defer func() { _ = host.Remove(t.Context(), group) }()
+	unlock, err := lockCgroup(host, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockCgroup(host, group); err == nil || !strings.Contains(err.Error(), group) || !strings.Contains(err.Error(), "of another agent") {
+		t.Errorf("a second agent is told %v", err)
+	}
+	unlock()
+	if unlock, err = lockCgroup(host, group); err != nil {
 		t.Errorf("the next one is told %v", err)
 	} else {
 		unlock()

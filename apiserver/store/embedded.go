@@ -79,7 +79,7 @@ func startMember(ctx context.Context, dir string) (*etcdserver.EtcdServer, error
 	if err != nil {
 		return nil, err
 	}
-	server, err := etcdserver.NewServer(cfg)
+	server, err := openMember(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("opening the store in %s: %w", dir, err)
 	}
@@ -94,6 +94,16 @@ func startMember(ctx context.Context, dir string) (*etcdserver.EtcdServer, error
 		server.Stop()
 		return nil, fmt.Errorf("the store in %s was not ready after %s", dir, readyWithin)
 	}
+}
+
+// openMember opens the store. etcd panics at files that are damaged; that is an error like others to the user.
+func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("its files cannot be read (%v): restore them from a copy, or start anew with another --data-dir", r)
+		}
+	}()
+	return etcdserver.NewServer(cfg)
 }
 
 // memberConfig is that of a cluster of one whose only client is this process.

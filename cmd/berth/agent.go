@@ -192,7 +192,9 @@ func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Conf
 	o.Started = func(words string) {
 		fmt.Fprintf(out, "agent of node %s at %s: %s; Ctrl-C stops, pods run on\n", f.name, config.Host, words)
 	}
-	o.Left = func(pods int) { tellLeft(out, f.name, pods, "berth agent") }
+	o.Left = func(pods int) {
+		tellLeft(out, f.name, pods, "berth agent takes up what runs when it is started again; to stop pods, delete them meanwhile")
+	}
 	go shedding(ctx)
 	return real.Run(ctx, o)
 }

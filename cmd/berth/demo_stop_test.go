@@ -30,12 +30,20 @@ func TestOnlyStopped(t *testing.T) {
 
 func TestTellLeft(t *testing.T) {
 	var out bytes.Buffer
-	tellLeft(&out, "m", 0, "berth agent")
+	f := &upNodes{}
+	f.settle("/there", false)
+	tellLeft(&out, "m", 0, f.left("m"))
 	if out.Len() > 0 {
 		t.Errorf("of no pods: %q", out.String())
 	}
-	tellLeft(&out, "m", 2, "berth agent")
-	if text := out.String(); !strings.Contains(text, "node m: 2 pods run on") || !strings.Contains(text, "kubectl delete pods") {
-		t.Errorf("of two: %q", text)
+	tellLeft(&out, "m", 2, f.left("m"))
+	for _, words := range []string{"node m: 2 pods run on; berth up --real-node --data-dir /there takes up", "--kubeconfig /there/kubeconfig delete pods"} {
+		if text := out.String(); !strings.Contains(text, words) {
+			t.Errorf("of two: %q, want %q in it", text, words)
+		}
+	}
+	f.settle("/there", true)
+	if text := f.left("m"); !strings.Contains(text, "--data-dir /there removes them") {
+		t.Errorf("with --ephemeral: %q", text)
 	}
 }

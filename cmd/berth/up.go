@@ -106,7 +106,10 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 		}
 	}
 	say := lines{w: out}
-	o.real.settle(o.server.DataDir)
+	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	o.real.settle(o.server.DataDir, o.ephemeral)
 	dir, clean, err := upDirs(&o)
 	if err != nil {
 		return err

@@ -33,6 +33,8 @@ type upNodes struct {
 	inodes         int64
 	lowDisk        int64
 	place          string // of the virtual nodes
+	home           string // the data directory, as it was given
+	ephemeral      bool
 
 	size  virtual.Options // as memory and disk say
 	embed embeddedNodes
@@ -232,7 +234,7 @@ func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) e
 		if f.embed.real {
 			o.Embedded = &real.Embedded{}
 		}
-		o.Left = func(pods int) { tellLeft(os.Stderr, o.Name, pods, "berth up --real-node") }
+		o.Left = func(pods int) { tellLeft(os.Stderr, o.Name, pods, f.left(o.Name)) }
 		p.run("node "+o.Name, func(ctx context.Context) error { return real.Run(ctx, o) })
 	}
 	if f.virtual == 0 {
@@ -257,8 +259,8 @@ func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) e
 	return nil
 }
 
-// tellLeft says what runs on when a node's agent has ended, and how it is stopped.
-func tellLeft(w io.Writer, node string, pods int, command string) {
+// tellLeft says what runs on when a node's agent has ended, and what comes of it.
+func tellLeft(w io.Writer, node string, pods int, then string) {
 	if pods == 0 {
 		return
 	}
@@ -266,7 +268,21 @@ func tellLeft(w io.Writer, node string, pods int, command string) {
 	if pods > 1 {
 		what = fmt.Sprintf("%d pods run on", pods)
 	}
-	fmt.Fprintf(w, "berth: node %s: %s; the next %s takes up what runs. To stop pods, delete them while it runs: berth kubectl delete pods --all --all-namespaces\n", node, what, command)
+	fmt.Fprintf(w, "berth: node %s: %s; %s\n", node, what, then)
+}
+
+// stopping is how pods of a node are stopped, for who has been told that they run on.
+func stopping(node, kubeconfig string) string {
+	return fmt.Sprintf("to stop pods, delete them while it runs: berth kubectl --kubeconfig %s delete pods --all-namespaces --field-selector spec.nodeName=%s", kubeconfig, node)
+}
+
+// left says what comes of pods that run on.
+func (f *upNodes) left(node string) string {
+	again := "berth up --real-node --data-dir " + f.home
+	if f.ephemeral {
+		return "nothing is kept that knows them: the next " + again + " removes them"
+	}
+	return again + " takes up what runs; " + stopping(node, kubeconfigIn(f.home))
 }
 
 // nodeCredential is a node's own connection to the server.
@@ -279,7 +295,8 @@ func nodeCredential(server *apiserver.Server, name string) (*rest.Config, error)
 
 // settle says where things are: the virtual nodes in the data directory that is
 // locked, not in that of --ephemeral, which nobody finds after a crash.
-func (f *upNodes) settle(dataDir string) {
+func (f *upNodes) settle(dataDir string, ephemeral bool) {
+	f.home, f.ephemeral = dataDir, ephemeral
 	f.place = filepath.Join(dataDir, "virtual")
 	f.root = cmp.Or(f.root, filepath.Join(dataDir, "agent"))
 }

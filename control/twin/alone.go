@@ -18,8 +18,8 @@ type Busy struct {
 
 // Error says what to do.
 func (b *Busy) Error() string {
-	return fmt.Sprintf("a %s runs at %s (Lease %s/%s, held by %s) and would undo what this does: stop it first, or compete for its Lease (--leader-elect)",
-		b.Part, b.Host, b.Namespace, b.Name, b.Holder)
+	return fmt.Sprintf("a %s holds the Lease %s/%s at %s (%s) and would undo what this does: stop it first, or compete for its Lease",
+		b.Part, b.Namespace, b.Name, b.Host, b.Holder)
 }
 
 // Alone returns a *Busy while somebody holds the Lease that copies of a part compete for, by whatever name it has there. It
