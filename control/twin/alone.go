@@ -18,7 +18,7 @@ type Busy struct {
 
 // Error says what to do.
 func (b *Busy) Error() string {
-	return fmt.Sprintf("a %s holds the Lease %s/%s at %s (%s) and would undo what this does: stop it first, or compete for its Lease",
+	return fmt.Sprintf("a %s holds the Lease %s/%s at %s (held by %s) and would undo what this does: stop it first, or compete for its Lease",
 		b.Part, b.Namespace, b.Name, b.Host, b.Holder)
 }
 
