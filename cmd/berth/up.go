@@ -106,10 +106,6 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 		}
 	}
 	say := lines{w: out}
-	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
-		return fmt.Errorf("--data-dir: %w", err)
-	}
-	o.real.settle(o.server.DataDir, o.ephemeral)
 	dir, clean, err := upDirs(&o)
 	if err != nil {
 		return err
@@ -235,6 +231,10 @@ func serverOptions(flags *pflag.FlagSet, o *apiserver.Options, settings settings
 // directory is locked all the same: the kubeconfig in it may be that of a cluster
 // that runs.
 func upDirs(o *upOptions) (dir string, clean func(), err error) {
+	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
+		return "", nil, fmt.Errorf("--data-dir: %w", err)
+	}
+	o.real.settle(o.server.DataDir, o.ephemeral)
 	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
 	}

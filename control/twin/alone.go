@@ -18,8 +18,8 @@ type Busy struct {
 
 // Error says what to do.
 func (b *Busy) Error() string {
-	return fmt.Sprintf("a %s holds the Lease %s/%s at %s (held by %s) and would undo what this does: stop it first, or compete for its Lease",
-		b.Part, b.Namespace, b.Name, b.Host, b.Holder)
+	return fmt.Sprintf("a %s runs (Lease %s/%s, held by %s; API server %s) and would undo what this does: stop it first, or compete for its Lease",
+		b.Part, b.Namespace, b.Name, b.Holder, b.Host)
 }
 
 // Alone returns a *Busy while somebody holds the Lease that copies of a part compete for, by whatever name it has there. It
