@@ -3,15 +3,20 @@ package feed
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -123,6 +128,14 @@ func TestDeviceClaimsAreOptional(t *testing.T) {
 func TestWhatIsServedLaterIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "1"}})
+		client.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "resourceclaims"}}}}
+		var is atomic.Bool
+		client.PrependReactor("get", "resource", func(kubetesting.Action) (bool, runtime.Object, error) {
+			if is.Load() {
+				return false, nil, nil
+			}
+			return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: "resource.k8s.io"}, "v1")
+		})
 		f := New(client)
 		var told []bool
 		f.Tell(func(_ string, served bool) { told = append(told, served) })
@@ -131,10 +144,11 @@ func TestWhatIsServedLaterIsRead(t *testing.T) {
 		go func() { f.Run(ctx); close(done) }()
 		<-f.Synced()
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if got := words(f.Take(nil)); got != "" || fmt.Sprint(told) != "[false]" {
 			t.Errorf("before it is served: got %q, told %v", got, told)
 		}
-		client.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "resourceclaims"}}}}
+		is.Store(true)
 		time.Sleep(askSeldom)
 		synctest.Wait()
 		if got := words(f.Take(nil)); got != " +*model.ResourceClaim" || fmt.Sprint(told) != "[false true]" {
