@@ -132,7 +132,7 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 		return nil, nil, err
 	}
 	delegator := cacher.NewCacheDelegator(cached, raw)
-	return delegator, sync.OnceFunc(func() {
+	return lenient{delegator}, sync.OnceFunc(func() {
 		delegator.Stop()
 		cached.Stop()
 		closeRaw()
