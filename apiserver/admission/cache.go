@@ -2,7 +2,8 @@ package admission
 
 import (
 	"errors"
-	"sync/atomic"
+	"maps"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,17 +18,33 @@ var errNoClient = errors.New("admission plugin was not given a client and inform
 
 // cached knows whether the cache of one resource can be trusted. The zero value trusts nothing.
 type cached struct {
-	synced  func() bool
-	written atomic.Int64 // unix nanoseconds of the last write seen
+	synced func() bool
+
+	mu      sync.Mutex
+	written map[string]time.Time // by namespace: the last write seen; what is over for long is swept out by the next write
 }
 
-// stale says that a reader has to ask the store.
-func (c *cached) stale() bool {
-	return c.synced == nil || !c.synced() || time.Since(time.Unix(0, c.written.Load())) < cacheLag
+// stale says that a reader has to ask the store for what is in a namespace, "" for what is in none.
+func (c *cached) stale(namespace string) bool {
+	if c.synced == nil || !c.synced() {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Since(c.written[namespace]) < cacheLag
 }
 
 // note remembers a write that is being admitted.
-func (c *cached) note() { c.written.Store(time.Now().UnixNano()) }
+func (c *cached) note(namespace string) {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.written, func(_ string, at time.Time) bool { return now.Sub(at) >= cacheLag })
+	if c.written == nil {
+		c.written = map[string]time.Time{}
+	}
+	c.written[namespace] = now
+}
 
 // client is the part of a plugin that reads the store.
 type client struct{ kube kubernetes.Interface }

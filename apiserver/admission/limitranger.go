@@ -62,7 +62,7 @@ func (l *limitRanger) Admit(ctx context.Context, a admission.Attributes, _ admis
 // Validate refuses pods and claims outside the limits.
 func (l *limitRanger) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if about(a, corev1.Resource("limitranges")) {
-		l.cache.note()
+		l.cache.note(a.GetNamespace())
 		return nil
 	}
 	if !limited(a) {
@@ -107,7 +107,7 @@ func limited(a admission.Attributes) bool {
 // ranges reads the namespace's limit ranges, in name order.
 func (l *limitRanger) ranges(ctx context.Context, namespace string) ([]*corev1.LimitRange, error) {
 	var items []*corev1.LimitRange
-	if l.cache.stale() {
+	if l.cache.stale(namespace) {
 		list, err := l.kube.CoreV1().LimitRanges(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err

@@ -104,7 +104,7 @@ func (t *topologyLabels) label(ctx context.Context, m *metav1.ObjectMeta, nodeNa
 }
 
 func (t *topologyLabels) node(ctx context.Context, name string) (*corev1.Node, error) {
-	if !t.cache.stale() {
+	if !t.cache.stale("") {
 		if node, err := t.lister.Get(name); err == nil {
 			return node, nil
 		}

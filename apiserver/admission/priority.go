@@ -118,7 +118,7 @@ func (p *priority) classOf(ctx context.Context, a admission.Attributes, pod *cor
 
 // get asks the store if the cache has no such class, or is too old to be believed.
 func (p *priority) get(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
-	if !p.cache.stale() {
+	if !p.cache.stale("") {
 		if class, err := p.lister.Get(name); err == nil {
 			return class, nil
 		}
@@ -129,7 +129,7 @@ func (p *priority) get(ctx context.Context, name string) (*schedulingv1.Priority
 // defaultClass is nil if there is none; of several, which a race can make, the lowest counts.
 func (p *priority) defaultClass(ctx context.Context) (*schedulingv1.PriorityClass, error) {
 	var all []*schedulingv1.PriorityClass
-	if p.cache.stale() {
+	if p.cache.stale("") {
 		list, err := p.kube.SchedulingV1().PriorityClasses().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
@@ -157,7 +157,11 @@ func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admis
 	if !about(a, priorityClasses) {
 		return nil
 	}
-	defer p.cache.note()
+	// A class that is new, and not the default one, is found in the store by who asks for its name.
+	old, _ := a.GetOldObject().(*schedulingv1.PriorityClass)
+	if a.GetOperation() == admission.Delete || (old != nil && old.GlobalDefault) {
+		defer p.cache.note("")
+	}
 	if a.GetOperation() == admission.Delete {
 		return keepSystemClasses(a)
 	}
@@ -168,6 +172,7 @@ func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admis
 	if !class.GlobalDefault {
 		return nil
 	}
+	defer p.cache.note("")
 	before, err := p.defaultClass(ctx)
 	if err != nil {
 		return fmt.Errorf("failed to get default priority class: %w", err)

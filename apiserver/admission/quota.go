@@ -58,9 +58,9 @@ func (q *quotaAdmission) SetExternalKubeInformerFactory(f informers.SharedInform
 // library would ask the store, and wait for it, for each.
 func (q *quotaAdmission) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() == corev1.Resource("resourcequotas") {
-		q.cache.note()
+		q.cache.note(a.GetNamespace())
 	}
-	if !q.cache.stale() {
+	if !q.cache.stale(a.GetNamespace()) {
 		if all, err := q.lister.ResourceQuotas(a.GetNamespace()).List(labels.Everything()); err == nil && len(all) == 0 {
 			return nil
 		}

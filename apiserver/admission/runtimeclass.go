@@ -114,7 +114,7 @@ func (r *runtimeClass) classOf(ctx context.Context, a admission.Attributes, pod 
 		return nil, nil
 	}
 	name := *pod.Spec.RuntimeClassName
-	if !r.cache.stale() {
+	if !r.cache.stale("") {
 		if class, err := r.lister.Get(name); err == nil {
 			return class, nil
 		}

@@ -137,7 +137,7 @@ func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*core
 			case <-time.After(accountPause):
 			}
 		}
-		if !s.cache.stale() {
+		if !s.cache.stale(namespace) {
 			if account, err := s.lister.ServiceAccounts(namespace).Get(name); err == nil {
 				return account, nil
 			}

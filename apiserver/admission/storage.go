@@ -38,7 +38,7 @@ func (c *classes) SetExternalKubeInformerFactory(f informers.SharedInformerFacto
 }
 
 func (c *classes) list(ctx context.Context) ([]*storagev1.StorageClass, error) {
-	if !c.cache.stale() {
+	if !c.cache.stale("") {
 		return c.lister.List(labels.Everything())
 	}
 	list, err := c.kube.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
@@ -53,7 +53,7 @@ func (c *classes) list(ctx context.Context) ([]*storagev1.StorageClass, error) {
 }
 
 func (c *classes) get(ctx context.Context, name string) (*storagev1.StorageClass, error) {
-	if !c.cache.stale() {
+	if !c.cache.stale("") {
 		if class, err := c.lister.Get(name); err == nil {
 			return class, nil
 		}
@@ -124,7 +124,7 @@ func newestDefault(all []*storagev1.StorageClass) *storagev1.StorageClass {
 // Validate only notes that classes change.
 func (d *defaultClass) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if about(a, storageClasses) {
-		d.cache.note()
+		d.cache.note("")
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func newResize() *resize {
 // Validate lets a bound claim grow if its class allows it.
 func (r *resize) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if about(a, storageClasses) {
-		r.cache.note()
+		r.cache.note("")
 		return nil
 	}
 	if !about(a, corev1.Resource("persistentvolumeclaims")) || a.GetOperation() != admission.Update {
