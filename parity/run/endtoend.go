@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -148,7 +149,12 @@ func (b *bench) observe(s *server, w *work.Work, pid int) (*arrival, error) {
 	ctx, stop := context.WithCancel(b.ctx)
 	defer stop()
 	warm := min(w.Warm, 200)
-	f, err := follow(ctx, s.client, nil)
+	// Who looks on does not stand in line with who creates.
+	observer, err := clientOf(filepath.Join(s.dir, "kubeconfig"))
+	if err != nil {
+		return nil, err
+	}
+	f, err := follow(ctx, observer, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +164,7 @@ func (b *bench) observe(s *server, w *work.Work, pid int) (*arrival, error) {
 	if err := b.bound(f, warm, s); err != nil {
 		return nil, err
 	}
-	if f, err = follow(ctx, s.client, nil); err != nil {
+	if f, err = follow(ctx, observer, nil); err != nil {
 		return nil, err
 	}
 	a := &arrival{pods: len(w.Pods) - w.Warm}

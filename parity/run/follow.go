@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
-	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/client-go/tools/cache"
 )
 
 // follower notes when each pod is seen for the first time, and when bound, in one watch.
@@ -22,36 +22,29 @@ type follower struct {
 	unseen func(*corev1.Pod)
 }
 
-// watcher watches all pods.
-type watcher struct{ client kubernetes.Interface }
-
-func (w watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	return w.client.CoreV1().Pods("").Watch(ctx, options)
-}
-
-// follow begins to watch; unseen, which may be nil, is called with each pod that appears without a node.
+// follow begins to watch, and notes what comes after the first list; unseen, which may be nil, is called with each pod
+// that appears without a node. A watch that the server ends is begun again at once: a pause would be taken for slowness
+// of who binds.
 func follow(ctx context.Context, client kubernetes.Interface, unseen func(*corev1.Pod)) (*follower, error) {
-	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	// The server ends watches that do not keep up for a moment; this one then goes on.
-	w, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, watcher{client})
-	if err != nil {
-		return nil, err
-	}
 	f := &follower{seen: map[string]time.Time{}, bound: map[string]time.Duration{}, on: map[string]int{}, unseen: unseen}
-	go func() {
-		defer w.Stop()
-		for e := range w.ResultChan() {
-			if pod, ok := e.Object.(*corev1.Pod); ok {
-				f.note(pod)
-			}
-		}
-	}()
+	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", corev1.NamespaceAll, fields.Everything()),
+		ObjectType:    &corev1.Pod{},
+		Handler: cache.ResourceEventHandlerDetailedFuncs{
+			AddFunc: func(pod any, first bool) {
+				if !first {
+					f.note(pod.(*corev1.Pod))
+				}
+			},
+			UpdateFunc: func(_, pod any) { f.note(pod.(*corev1.Pod)) },
+		},
+	})
+	go informer.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return nil, fmt.Errorf("the list of pods: %w", ctx.Err())
+	}
 	return f, nil
 }
-
 func (f *follower) note(pod *corev1.Pod) {
 	now := time.Now()
 	f.mu.Lock()

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/berthproject/berth/parity/process"
@@ -45,20 +45,16 @@ func (b *bench) serve(berth string) (*server, error) {
 	return s, err
 }
 
-// clientOf is a client without limits of its own.
+// clientOf is a client without limits of its own, but with a connection of its own: client-go shares one
+// among clients of the same configuration.
 func clientOf(kubeconfig string) (kubernetes.Interface, error) {
 	c, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	return kubernetes.NewForConfig(fast(c))
-}
-
-func fast(c *rest.Config) *rest.Config {
-	c = rest.CopyConfig(c)
-	c.QPS = -1
+	c.QPS, c.Dial = -1, new(net.Dialer).DialContext
 	c.ContentType, c.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
-	return c
+	return kubernetes.NewForConfig(c)
 }
 
 // credential makes the kubeconfig of a scheduler.
