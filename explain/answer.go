@@ -19,6 +19,8 @@ type Answer struct {
 	Pod    *model.Pod // as it was judged: unbound
 	Node   string     // where it is bound; empty while it waits
 	NoNode bool       // there is no such node
+	// Troubles are what its node reports that keeps it from running there, a line each.
+	Troubles []string
 	// Nominated is the node that room is being made on for the pod, and Leaving who must leave
 	// there first.
 	Nominated string

@@ -14,21 +14,39 @@ import (
 // mostDecided is how many decisions about a pod are shown: the newest.
 const mostDecided = 20
 
-// DecisionsText writes what was decided about pods of a name, none of which is there any more.
-func DecisionsText(w io.Writer, pod string, list []journal.Decision) error {
+// Gone is what is known of pods of a name, none of which is there any more.
+type Gone struct {
+	Pod       string // namespace/name
+	Decided   []journal.Decision
+	Displaced []*journal.Displacement // the newest first
+}
+
+// Text writes it for a person.
+func (g Gone) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "pod %s is not there any more\n", pod)
-	decided(&b, list)
+	fmt.Fprintf(&b, "pod %s is not there any more\n", g.Pod)
+	if len(g.Displaced) > 0 {
+		d := g.Displaced[0]
+		by := askedBy(d)
+		if by != "" {
+			by = ", asked by " + by
+		}
+		fmt.Fprintf(&b, "it was displaced from %s at %s: %s%s (berth explain displacement %s tells more)\n", dash(d.Node), d.Time.UTC().Format(time.RFC3339), d.Cause, by, g.Pod)
+	}
+	if len(g.Decided) > 0 {
+		decided(&b, g.Decided)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// DecisionsJSON is DecisionsText as JSON.
-func DecisionsJSON(pod string, list []journal.Decision) ([]byte, error) {
+// JSON is the same for a script. The names of fields are stable.
+func (g Gone) JSON() ([]byte, error) {
 	return json.MarshalIndent(struct {
-		Pod     string             `json:"pod"`
-		Decided []journal.Decision `json:"decided"`
-	}{pod, list}, "", "  ")
+		Pod       string                  `json:"pod"`
+		Displaced []*journal.Displacement `json:"displaced,omitempty"`
+		Decided   []journal.Decision      `json:"decided"`
+	}{g.Pod, g.Displaced, append([]journal.Decision{}, g.Decided...)}, "", "  ")
 }
 
 // decided words what a journal has, namesakes one after the other.

@@ -16,7 +16,7 @@ func TestWhatWasDecidedIsTold(t *testing.T) {
 		{Time: at.Add(time.Hour), UID: "u2", What: "preempt", Node: "n2", Victims: []string{"ns/a", "ns/b"}},
 	}
 	var b strings.Builder
-	if err := DecisionsText(&b, "ns/p", list); err != nil {
+	if err := (Gone{Pod: "ns/p", Decided: list}).Text(&b); err != nil {
 		t.Fatal(err)
 	}
 	const want = `pod ns/p is not there any more
@@ -30,10 +30,18 @@ decided, as the scheduler's journal has it:
 		t.Errorf("said\n%s", b.String())
 	}
 	b.Reset()
+	gone := Gone{Pod: "ns/p", Displaced: []*journal.Displacement{{Time: at, Node: "n1", Cause: "Preemption", For: &journal.Pod{Namespace: "ns", Name: "high"}}}}
+	const displaced = `pod ns/p is not there any more
+it was displaced from n1 at 2001-09-09T01:46:40Z: Preemption, asked by pod ns/high (berth explain displacement ns/p tells more)
+`
+	if err := gone.Text(&b); err != nil || b.String() != displaced {
+		t.Errorf("%v, said\n%s", err, b.String())
+	}
+	b.Reset()
 	for range 30 {
 		list = append(list, list[2])
 	}
-	if err := DecisionsText(&b, "ns/p", list); err != nil || !strings.Contains(b.String(), "(13 older ones: -o json)") || strings.Count(b.String(), "\n") != 22 {
+	if err := (Gone{Pod: "ns/p", Decided: list}).Text(&b); err != nil || !strings.Contains(b.String(), "(13 older ones: -o json)") || strings.Count(b.String(), "\n") != 22 {
 		t.Errorf("%v, said\n%s", err, b.String())
 	}
 }

@@ -11,7 +11,7 @@ import (
 // conformance/scheduling), with free fields besides: pod, choice, node, the numbers of
 // each reason, and what is said in answerView.
 func (a *Answer) JSON() ([]byte, error) {
-	v := answerView{recordView: view(a.Record, a.Node), NodeUnknown: a.NoNode, Nominated: a.Nominated, Leaving: keys(a.Leaving), Extenders: a.Extenders}
+	v := answerView{recordView: view(a.Record, a.Node), NodeUnknown: a.NoNode, Troubles: a.Troubles, Nominated: a.Nominated, Leaving: keys(a.Leaving), Extenders: a.Extenders}
 	waiting := a.Node == "" && (a.Record.Outcome == decision.Infeasible || a.Record.Outcome == decision.Gated)
 	if waiting {
 		for _, w := range Wakes(a.Record.Rejectors) {

@@ -12,6 +12,7 @@ import (
 type answerView struct {
 	*recordView
 	NodeUnknown bool               `json:"nodeUnknown,omitempty"` // the cluster has no node where it is bound
+	Troubles    []string           `json:"troubles,omitempty"`    // what keeps it from running there, as its node reports it
 	Nominated   string             `json:"nominatedNode,omitempty"`
 	Leaving     []string           `json:"waitsForVictims,omitempty"`
 	Extenders   bool               `json:"extendersNotAsked,omitempty"`

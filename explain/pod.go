@@ -23,6 +23,9 @@ func (a *Answer) Text(w io.Writer, all bool) error {
 		}
 	}
 	b.WriteString("\n")
+	for _, line := range a.Troubles {
+		b.WriteString("there " + line + "\n")
+	}
 	b.WriteString(headline(rec) + "\n")
 	if a.Extenders {
 		b.WriteString("extenders have a say about it, too; they were not asked\n")

@@ -50,8 +50,9 @@ or as dumps (-f) describe it. Of a pod that fits nowhere it says which rule
 refuses which nodes and by how much, what makes the scheduler try it again, whom it
 could preempt, and the smallest changes that let it fit; each of these was tried on
 a copy of the cluster. A bound pod is judged as if it were not yet bound.
-What was decided about it before is told from the scheduler's journal, if one is kept (--journal; that
-of the data directory that the kubeconfig is in is read by itself), of a pod that is gone, too.
+What keeps a bound pod from running is told as its node reports it. What was decided about it
+before is told from the scheduler's journal, if one is kept (--journal; that of the data directory that
+the kubeconfig is in is read by itself), of a pod that is gone, too, and who displaced it.
 Exits with 0 whatever the answer, with 1 when there is none.`,
 		Example: `  berth explain pod default/web-1
   berth explain pod web-1 --nodes
@@ -75,6 +76,17 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
 			before, err := source.decisions(cmd.ErrOrStderr(), kept, namespace, name)
 			if err != nil {
 				return err
+			}
+			pod := podNamed(objects, namespace, name)
+			if pod == nil && len(source.dumps) == 0 {
+				records := recordSource{journal: kept, kubeconfig: source.kubeconfig}
+				displaced, err := records.read(cmd.Context(), cmd.ErrOrStderr(), namespace, name)
+				if err != nil {
+					return err
+				}
+				if len(before)+len(displaced) > 0 {
+					return explainGone(cmd.OutOrStdout(), explain.Gone{Pod: namespace + "/" + name, Decided: before, Displaced: displaced}, output)
+				}
 			}
 			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, before, output, nodes)
 		},
@@ -145,10 +157,7 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name s
 	state, pods := snapshot(settings, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
 	if i < 0 && len(before) > 0 {
-		if output == "json" {
-			return printJSON(w, func() ([]byte, error) { return explain.DecisionsJSON(name, before) })
-		}
-		return explain.DecisionsText(w, name, before)
+		return explainGone(w, explain.Gone{Pod: name, Decided: before}, output)
 	}
 	if i < 0 {
 		return fmt.Errorf("pod %s: not found among %d pods (name it NAMESPACE/NAME)", name, len(pods))
@@ -160,12 +169,20 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name s
 	p := settings.berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	answer := explain.Ask(state, profile, settings.berth.Scheduler.Seed, options, pods[i])
-	answer.Before = before
+	answer.Before, answer.Troubles = before, troubles(podNamed(objects, pods[i].Namespace, pods[i].Name))
 	answer.Extenders = settings.scheduler.Extenders.Asked(pods[i])
 	if output == "json" {
 		return printJSON(w, answer.JSON)
 	}
 	return answer.Text(w, nodes)
+}
+
+// explainGone tells what is known of a pod that is not there.
+func explainGone(w io.Writer, gone explain.Gone, output string) error {
+	if output == "json" {
+		return printJSON(w, gone.JSON)
+	}
+	return gone.Text(w)
 }
 
 // snapshot is the cluster that objects describe, as the configured scheduler sees it.
