@@ -59,15 +59,17 @@ func TestDrainWhatIfOnADump(t *testing.T) {
 func TestDrainSaysWhatIsWrong(t *testing.T) {
 	file := write(t, "dump.yaml", drainDump)
 	for args, want := range map[string]string{
-		"drain":                                    "no node named",
-		"drain n1 --what-if -f " + file:            "they go with --force: default/lone",
-		"drain n9 --what-if --force -f " + file:    "node n9: not found among 2 nodes",
-		"drain n1 -f " + file:                      "a dump cannot be drained",
-		"drain n1 --what-if -o yaml -f " + file:    `-o "yaml": must be text or json`,
-		"drain n1 --timeout -3s":                   "must not be negative",
-		"drain n1 --what-if --pod-selector a=b,=c": `--pod-selector "a=b,=c"`,
-		"drain n1 --what-if -f /does/not/exist":    "/does/not/exist",
-		"drain n1 --grace-period x":                "invalid argument",
+		"drain":                                        "no node named",
+		"drain n1 --what-if -f " + file:                "they go with --force: default/lone",
+		"drain n9 --what-if --force -f " + file:        "node n9: not found among 2 nodes",
+		"drain n1 -f " + file:                          "a dump cannot be drained",
+		"drain n1 --what-if -o yaml -f " + file:        `-o "yaml": must be text or json`,
+		"drain n1 --timeout -3s":                       "must not be negative",
+		"drain n1 --what-if --pod-selector a=b,=c":     `--pod-selector "a=b,=c"`,
+		"drain n1 --what-if -f /does/not/exist":        "/does/not/exist",
+		"drain n1 --grace-period x":                    `--grace-period "x": want a whole number`,
+		"drain n1 --grace-period 99999999999999999999": `--grace-period "99999999999999999999": want a whole number, this one is out of range`,
+		"drain n1 --timeout 5":                         `--timeout "5": want a duration, such as 90s or 5m`,
 	} {
 		_, code, err := berth(strings.Fields(args)...)
 		if err == nil || code != 1 || !strings.Contains(err.Error(), want) {

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/pflag"
+)
+
+// wants are the kinds of values that the parsers of Go have their own words for.
+var wants = map[string]string{
+	"int": "a whole number", "int32": "a whole number", "int64": "a whole number",
+	"uint": "a whole number of at least 0", "uint16": "a whole number of at least 0", "uint32": "a whole number of at least 0", "uint64": "a whole number of at least 0",
+	"float32": "a number", "float64": "a number", "bool": "true or false", "duration": "a duration, such as 90s or 5m",
+}
+
+// wrongFlag says of a flag's value that does not parse what would be right; other errors stay as they are.
+func wrongFlag(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	f := invalid.GetFlag()
+	if want, known := wants[f.Value.Type()]; known {
+		if errors.Is(err, strconv.ErrRange) {
+			want += ", this one is out of range"
+		}
+		return fmt.Errorf("--%s %s: want %s", f.Name, strconv.Quote(invalid.GetValue()), want)
+	}
+	return fmt.Errorf("--%s %s: %w", f.Name, strconv.Quote(invalid.GetValue()), errors.Unwrap(invalid))
+}
