@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -27,7 +31,7 @@ account, which berth controller makes in each namespace; run it beside.`,
 				return err
 			}
 			serverOptions(cmd.Flags(), &o, settings)
-			server, err := apiserver.New(cmd.Context(), o)
+			server, err := newServer(cmd.Context(), o, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -44,6 +48,17 @@ account, which berth controller makes in each namespace; run it beside.`,
 	addServerFlags(cmd.Flags(), &o)
 	configFlag(cmd.Flags(), &configs)
 	return cmd
+}
+
+// newServer makes an API server, and says if that takes long because etcd does not answer.
+func newServer(ctx context.Context, o apiserver.Options, w io.Writer) (*apiserver.Server, error) {
+	if len(o.EtcdServers) > 0 {
+		patience := time.AfterFunc(time.Second, func() {
+			fmt.Fprintf(w, "waiting for etcd at %s\n", strings.Join(o.EtcdServers, ", "))
+		})
+		defer patience.Stop()
+	}
+	return apiserver.New(ctx, o)
 }
 
 // addServerFlags are the API server's flags, for every subcommand that starts one.

@@ -116,7 +116,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 		return err
 	}
 	defer closeLog()
-	server, err := apiserver.New(ctx, o.server)
+	server, err := newServer(ctx, o.server, os.Stderr)
 	if err != nil {
 		return err
 	}
