@@ -33,7 +33,7 @@ func (m *machine) agentKilled(t *testing.T, embeds bool) {
 	case soaking():
 		rounds, pods = 20, 50
 	case emulated():
-		rounds, pods = 5, 10
+		rounds, pods = 20, 10
 	case embeds:
 		rounds = 1
 	}
