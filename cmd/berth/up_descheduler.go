@@ -22,10 +22,12 @@ import (
 type upDescheduler struct {
 	file     string
 	interval time.Duration
+	flags    *pflag.FlagSet
 	policy   config.Descheduler // read of file
 }
 
 func (d *upDescheduler) add(f *pflag.FlagSet) {
+	d.flags = f
 	f.StringVar(&d.file, "descheduler-policy", "", "move pods by this DeschedulerPolicy `file`, or by the one that berth descheduler has without a file (\"default\"); without it none are moved")
 	f.DurationVar(&d.interval, "descheduler-interval", 2*time.Minute, "time from run to run of the descheduler")
 }
@@ -35,6 +37,8 @@ func (d *upDescheduler) read(errs io.Writer) (err error) {
 	switch {
 	case d.interval <= 0:
 		return fmt.Errorf("--descheduler-interval %v: must be positive", d.interval)
+	case d.file == "" && d.flags != nil && d.flags.Changed("descheduler-interval"):
+		return errors.New("--descheduler-interval: has no effect without --descheduler-policy")
 	case d.file == "":
 		return nil
 	case d.file == "default":

@@ -91,7 +91,10 @@ func (f *upNodes) check() error {
 type embeddedNodes struct{ real, virtual bool }
 
 // cannot says that real nodes cannot be made here, and nobody has asked for a way that would have to do.
-type cannot struct{ error }
+type cannot struct {
+	error
+	flag string // that asks for them
+}
 
 // orSimulated says what real nodes lack here, and asks for none then.
 func (f *upNodes) orSimulated(w io.Writer, fault error) error {
@@ -99,8 +102,13 @@ func (f *upNodes) orSimulated(w io.Writer, fault error) error {
 	if !errors.As(fault, &c) {
 		return fault
 	}
-	fmt.Fprintf(w, "berth: %s. So nodes are simulated.\n", strings.ReplaceAll(c.Error(), "\n", "; "))
-	f.real, f.virtual = false, 0
+	instead := "So nodes are simulated"
+	if f.virtual = 0; c.flag == "real-node" {
+		f.real = false
+	} else if f.real {
+		instead = "So the machine is one node, and has no virtual ones"
+	}
+	fmt.Fprintf(w, "berth: %s. %s.\n", strings.ReplaceAll(c.Error(), "\n", "; "), instead)
 	return nil
 }
 
@@ -112,7 +120,7 @@ func (f *upNodes) choose() error {
 			return nil
 		}
 		if err = fmt.Errorf("--%s: %w", flag, err); f.runtime == runtimeAuto && !named {
-			return cannot{err}
+			return cannot{err, flag}
 		}
 		return err
 	}
@@ -146,11 +154,10 @@ func (f *upNodes) machine() error {
 
 // needed refuses flags that are about nodes which are not asked for.
 func (f *upNodes) needed() error {
-	for flag, of := range map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes", "runtime-endpoint": "real-node", "root-dir": "real-node"} {
-		asked := f.virtual > 0
-		if of == "real-node" {
-			asked = f.real
-		}
+	asks := map[string]bool{"real-node": f.real, "virtual-nodes": f.virtual > 0, "real-node or --virtual-nodes": f.any()}
+	for flag, of := range map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
+		"runtime-endpoint": "real-node", "root-dir": "real-node", "runtime": "real-node or --virtual-nodes"} {
+		asked := asks[of]
 		if f.flags != nil && f.flags.Changed(flag) && !asked {
 			return fmt.Errorf("--%s: has no effect without --%s", flag, of)
 		}

@@ -22,6 +22,7 @@ func TestFlagsOfVirtualNodes(t *testing.T) {
 		"--virtual-nodes=1 --virtual-inodes=3":       "--virtual-inodes 3: must be at least 500",
 		"--low-diskspace-threshold-mb=-256":          "--low-diskspace-threshold-mb -256: must be a number of MiB that is not negative",
 		"--real-node --runtime-endpoint=/no/where.s": "--real-node: ",
+		"--runtime=cri":                              "--runtime: has no effect without --real-node or --virtual-nodes",
 		"--runtime-endpoint=/no/where.s":             "--runtime-endpoint: has no effect without --real-node",
 	} {
 		t.Run(flag, func(t *testing.T) {
