@@ -74,14 +74,11 @@ func (n *short) unusedFilesGo(t *testing.T) {
 		many = append(many, oci.File{Path: fmt.Sprintf("/many/%d", i), Mode: 0o644})
 	}
 	n.unusedGoes(t, "many", many, func() {
-		for i := 0; ; i++ {
-			var s unix.Statfs_t
-			if err := unix.Statfs(n.imagefs, &s); err != nil {
-				t.Fatal(err)
-			}
-			if s.Ffree <= s.Files*15/100 {
-				return
-			}
+		var s unix.Statfs_t
+		if err := unix.Statfs(n.imagefs, &s); err != nil {
+			t.Fatal(err)
+		}
+		for i := range int(s.Ffree) - int(s.Files*15/100) {
 			if err := os.WriteFile(filepath.Join(n.imagefs, fmt.Sprint("filler-", i)), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +160,8 @@ func (n *short) hasImage(t *testing.T, ref string, want bool) {
 	})
 }
 
-// fill writes a file until so many percent of a disk are available, and returns its path.
+// fill writes a file that leaves so many percent of a disk available, as it is now: what is freed meanwhile stays
+// free. It returns the file's path.
 func fill(t *testing.T, disk string, percent uint64) string {
 	t.Helper()
 	f, err := os.CreateTemp(disk, "filler-")
@@ -171,22 +169,22 @@ func fill(t *testing.T, disk string, percent uint64) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	block := make([]byte, 64<<10)
-	for {
-		var s unix.Statfs_t
-		if err := unix.Fstatfs(int(f.Fd()), &s); err != nil {
-			t.Fatal(err)
-		}
-		if s.Bavail <= s.Blocks*percent/100 {
-			return f.Name()
-		}
-		if _, err := f.Write(block[:min(uint64(len(block)), s.Bavail*uint64(s.Frsize))]); err != nil {
-			return f.Name() // it is full
-		}
-		if err := f.Sync(); err != nil { // blocks are counted when they are there
-			return f.Name()
-		}
+	var s unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &s); err != nil {
+		t.Fatal(err)
 	}
+	left := (int64(s.Bavail) - int64(s.Blocks*percent/100)) * s.Frsize
+	for block := make([]byte, 64<<10); left > 0; {
+		n, err := f.Write(block[:min(int64(len(block)), left)])
+		if err == nil {
+			err = f.Sync() // blocks are counted when they are there
+		}
+		if err != nil {
+			break // it is full
+		}
+		left -= int64(n)
+	}
+	return f.Name()
 }
 
 // fullDiskTakesNoPods: with nobody left to evict the pressure lasts as long as the file, and an agent starts all the same.
