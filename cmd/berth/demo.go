@@ -84,7 +84,9 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	var played error
 	// What an act needs runs until it has been cleared away, so it must not end by Ctrl-C.
 	err = runParts(context.WithoutCancel(ctx), func(p *parts) error {
-		if found == nil {
+		if found != nil {
+			fmt.Fprintf(out, "Plays on the cluster at %s, on nodes and in a namespace of its own.\n", found.config.Host)
+		} else {
 			fmt.Fprintln(out, "No cluster runs: this one comes with the demo, and goes with it.")
 			if found, err = startStage(p, dir.data(), settings, log); err != nil {
 				return err
