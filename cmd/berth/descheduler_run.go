@@ -50,7 +50,9 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	if err := f.may(ctx, config); err != nil {
 		return err
 	}
-	logToStderr()
+	if f.interval > 0 { // a single run says itself what it does; errors of the libraries are seen all the same
+		logToStderr()
+	}
 	registry := metrics.NewRegistry()
 	counts, err := descheduler.NewCounts(registry)
 	if err != nil {
