@@ -89,7 +89,7 @@ func inCRI(image Image) *cri.Image {
 	out := &cri.Image{Id: image.ID, RepoTags: image.Names, RepoDigests: image.Pulled, Size: uint64(image.Bytes), Pinned: image.Builtin,
 		Spec: &cri.ImageSpec{Image: image.ID}}
 	user, _, _ := strings.Cut(image.Config.User, ":")
-	if uid, err := strconv.ParseUint(user, 10, 32); err == nil { // as the runtime reads it: what it takes for a name is none
+	if uid, err := strconv.ParseUint(user, 10, 31); err == nil { // as the runtime reads it (inside.idBits): what it takes for a name is none
 		out.Uid = &cri.Int64Value{Value: int64(uid)}
 	} else {
 		out.Username = user

@@ -137,6 +137,36 @@ func TestWhatCannotBeStarted(t *testing.T) {
 	}
 }
 
+// The highest number that the kernel takes for a user is none: who asks for it stays root. No image comes to it, and
+// none to a group's, by a number, by its passwd or by its group.
+func TestImpossibleUsers(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("users", nil)
+	const none = "4294967295"
+	var mounts []*cri.Mount
+	for name, text := range map[string]string{"passwd": "who:x:" + none + ":5:::/\nin:x:1000:" + none + ":::/\nann:x:1000:5::/home:/\n", "group": "crowd:x:" + none + ":ann\nfew:x:2147483647:ann\n"} {
+		file := filepath.Join(r.Dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		mounts = append(mounts, &cri.Mount{HostPath: file, ContainerPath: "/etc/" + name})
+	}
+	for user, want := range map[string]string{none: "unable to find user " + none, "2147483648": "unable to find user", "who": "unable to find user who",
+		"in": "unable to find user in", "1000:" + none: "unable to find group " + none, "1000:crowd": "unable to find group crowd"} {
+		c := config("c")
+		c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, user
+		id := r.create(box, of, c)
+		if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("user %s: %v, want %q", user, err, want)
+		}
+	}
+	c := shell("ann", "id")
+	c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, "ann"
+	if out, _ := r.output(box, of, c); !strings.Contains(out, "uid=1000") || !strings.Contains(out, "2147483647") || strings.Contains(out, none) {
+		t.Errorf("ann is %q, want user 1000, and few of the two groups that have her", out)
+	}
+}
+
 // dynamicProgram is an executable that names a loader, and has nothing else.
 func dynamicProgram(t *testing.T, loader string) []byte {
 	t.Helper()

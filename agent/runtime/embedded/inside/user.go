@@ -13,7 +13,12 @@ type identity struct {
 	home     string
 }
 
-// resolve finds the user in /etc/passwd and /etc/group, which must be the container's.
+// idBits are those of user and group ids. The kernel's have one more, and the highest of those is no id: who asks for
+// it stays what he is, which here is root.
+const idBits = 31
+
+// resolve finds the user in /etc/passwd and /etc/group, which must be the container's. What is no id in them is not
+// there, and as User.Name it is a name.
 func (u *User) resolve() (identity, error) {
 	id := identity{home: "/"}
 	name, group, _ := strings.Cut(u.Name, ":")
@@ -23,7 +28,7 @@ func (u *User) resolve() (identity, error) {
 	if name == "" {
 		name = "0"
 	}
-	uid, err := strconv.ParseUint(name, 10, 32)
+	uid, err := strconv.ParseUint(name, 10, idBits)
 	numeric := err == nil
 	id.uid = uint32(uid)
 	known := false
@@ -32,8 +37,8 @@ func (u *User) resolve() (identity, error) {
 		if len(f) < 6 || !numeric && f[0] != name {
 			return true
 		}
-		n, err := strconv.ParseUint(f[2], 10, 32)
-		g, err2 := strconv.ParseUint(f[3], 10, 32)
+		n, err := strconv.ParseUint(f[2], 10, idBits)
+		g, err2 := strconv.ParseUint(f[3], 10, idBits)
 		// A number is an id, never a name: an image must not call its root "1000".
 		if err != nil || err2 != nil || numeric && n != uid {
 			return true
@@ -57,7 +62,7 @@ func (u *User) resolve() (identity, error) {
 
 // primary finds the first group.
 func (id *identity) primary(u *User, group string) error {
-	switch n, err := strconv.ParseUint(group, 10, 32); {
+	switch n, err := strconv.ParseUint(group, 10, idBits); {
 	case u.GID != nil:
 		id.gid = *u.GID
 	case group == "" || u.UID != nil:
@@ -69,7 +74,7 @@ func (id *identity) primary(u *User, group string) error {
 			if len(f) < 3 || f[0] != group {
 				return true
 			}
-			n, err := strconv.ParseUint(f[2], 10, 32)
+			n, err := strconv.ParseUint(f[2], 10, idBits)
 			id.gid, found = uint32(n), err == nil
 			return !found
 		})
@@ -85,7 +90,7 @@ func (id *identity) member(login string) {
 	lines("/etc/group", func(f []string) bool {
 		if len(f) >= 4 {
 			for m := range strings.SplitSeq(f[3], ",") {
-				if n, err := strconv.ParseUint(f[2], 10, 32); m == login && err == nil {
+				if n, err := strconv.ParseUint(f[2], 10, idBits); m == login && err == nil {
 					id.groups = append(id.groups, uint32(n))
 				}
 			}
