@@ -141,7 +141,7 @@ const shortestID = 7
 
 func resolve(images []Image, name string) (Image, error) {
 	full, err := fullName(name)
-	if err == nil {
+	if _, noID := v1.NewHash(name); err == nil && noID != nil { // a whole id is nothing else, whatever images are called: containers are made by it
 		for _, image := range images {
 			if slices.Contains(image.Names, full) || slices.Contains(image.Pulled, full) {
 				return image, nil
@@ -180,6 +180,14 @@ func fullName(name string) (string, error) {
 		return named.Name() + "@" + digested.Digest().String(), nil
 	}
 	return reference.TagNameOnly(named).String(), nil
+}
+
+// notID refuses a full name that reads like an image's id, sha256:...: no image is to be taken for another one.
+func notID(full string) error {
+	if repository(full) == "docker.io/library/sha256" {
+		return fmt.Errorf("image name %q: sha256 alone begins an image's id, and is no name", full)
+	}
+	return nil
 }
 
 // missing says that something of the store is not there, or not as it must be.

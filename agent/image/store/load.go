@@ -15,15 +15,11 @@ import (
 // Load brings the images of a tar file, of `docker save` or an OCI layout, packed or not, and returns them. Those
 // without a name in the file get name, which may be empty; progress may be nil.
 func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress Progress) ([]Image, error) {
+	var err error
 	if name != "" {
-		full, err := fullName(name)
-		if err != nil {
+		if name, err = givenName(name, v1.Hash{}); err != nil {
 			return nil, err
 		}
-		if builtinName(full) {
-			return nil, fmt.Errorf("image name %q: it is that of an image of berth's own", name)
-		}
-		name = full
 	}
 	w, err := s.begin()
 	if err != nil {
@@ -113,15 +109,11 @@ func appendNamed(out []*source, src *source, names []string) ([]*source, error) 
 		return append(out, src), nil
 	}
 	for _, n := range names {
-		full, err := fullName(n)
-		if err != nil {
+		one := *src
+		var err error
+		if one.name, err = givenName(n, v1.Hash{}); err != nil {
 			return nil, err
 		}
-		if builtinName(full) {
-			return nil, fmt.Errorf("image name %q: it is that of an image of berth's own", n)
-		}
-		one := *src
-		one.name = full
 		out = append(out, &one)
 	}
 	return out, nil
@@ -183,9 +175,20 @@ func layoutName(d v1.Descriptor) (string, error) {
 	if name == "" {
 		return "", nil
 	}
+	return givenName(name, d.Digest)
+}
+
+// givenName is the full name that an image of a file asks for. A digest in it must be that which the file was compared with.
+func givenName(name string, compared v1.Hash) (string, error) {
 	full, err := fullName(name)
-	if err == nil && builtinName(full) {
-		err = fmt.Errorf("image name %q: it is that of an image of berth's own", name)
+	if err != nil {
+		return "", err
 	}
-	return full, err
+	if builtinName(full) {
+		return "", fmt.Errorf("image name %q: it is that of an image of berth's own", name)
+	}
+	if _, digest, ok := strings.Cut(full, "@"); ok && digest != compared.String() {
+		return "", fmt.Errorf("image name %q: its digest is not what the file was compared with", name)
+	}
+	return full, notID(full)
 }

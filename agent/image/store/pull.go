@@ -39,6 +39,9 @@ func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Pro
 		}
 		return have, nil
 	}
+	if err := notID(full); err != nil {
+		return Image{}, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	src, err := fetch(ctx, cancel, full, auth)

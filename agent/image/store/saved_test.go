@@ -207,3 +207,75 @@ func TestArchiveLeavesDiskFree(t *testing.T) {
 	}
 	empty(t, s)
 }
+
+// An image by its id or digest is that image: no other one can be called so, or is taken for it.
+func TestAnIDIsNoName(t *testing.T) {
+	s := open(t, store.Options{})
+	load := func(data []byte, name string) (store.Image, error) {
+		images, err := s.Load(t.Context(), bytes.NewReader(data), name, nil)
+		if err != nil {
+			return store.Image{}, err
+		}
+		return images[0], nil
+	}
+	right, err := load(saved(t, layerOf(t, file("a", "b"))), "right")
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer := layerOf(t, file("a", "c"))
+	tagged := func(tag string) []byte {
+		return layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",
+			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": []string{"l"}, "RepoTags": []string{"app:1", tag}}}))))
+	}
+	named := func(name string) []byte {
+		return layout(t, layer, func(files map[string][]byte) {
+			own := strings.ReplaceAll(name, "OWN", sum(files["manifest"]).String())
+			files["index.json"] = bytes.ReplaceAll(files["index.json"], []byte("team/app:9"), []byte(own))
+		})
+	}
+	const id, digest = "begins an image's id, and is no name", "its digest is not what the file was compared with"
+	for what, tc := range map[string]struct {
+		data       []byte
+		name, want string
+	}{
+		"an id by docker save":    {tagged(right.ID), "", id},
+		"an id by a layout":       {named(right.ID), "", id},
+		"an id by --name":         {saved(t, layer), right.ID, id},
+		"an id in full":           {saved(t, layer), "docker.io/library/" + right.ID, id},
+		"a digest by docker save": {tagged("nginx@" + right.ID), "", digest},
+		"a digest by a layout":    {named("nginx@" + right.ID), "", digest},
+		"a digest by --name":      {saved(t, layer), "nginx@" + right.ID, digest},
+	} {
+		if _, err := load(tc.data, tc.name); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", what, err, tc.want)
+		}
+	}
+	if _, err := s.Pull(t.Context(), sum(layer).String(), nil, nil); err == nil || !strings.Contains(err.Error(), id) {
+		t.Errorf("a pull by an id: %v", err)
+	}
+	if own, err := load(named("nginx@OWN"), ""); err != nil || len(own.Names) != 1 {
+		t.Errorf("a layout's own digest: %v, %v", own.Names, err)
+	}
+	// One that came before such names were refused.
+	wrong, err := load(saved(t, layer), "wrong")
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := filepath.Join(s.Dir(), "index.json")
+	text, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(index, bytes.ReplaceAll(text, []byte("library/wrong:latest"), []byte("library/"+right.ID)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Use("container", right.ID); err != nil || got.ID != right.ID {
+		t.Errorf("%s is %s, %v", right.ID, got.ID, err)
+	}
+	if err := s.Remove(right.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Resolve(wrong.ID); err != nil || got.ID != wrong.ID {
+		t.Errorf("the other one was removed: %v", err)
+	}
+}
