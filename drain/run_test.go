@@ -131,22 +131,73 @@ func TestTheTimeoutEndsADrain(t *testing.T) {
 	}
 }
 
+// TestASurgeThatWasLeftIsTakenBack: by the next drain of its node, and not what somebody else has asked for meanwhile.
 func TestASurgeThatWasLeftIsTakenBack(t *testing.T) {
-	three, two := int32(3), int32(2)
-	mark := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "gone"}, Annotations: map[string]string{SurgeNode: "n1"}}
-	other := *mark.DeepCopy()
-	other.Name, other.Annotations[SurgeNode] = "other", "n7"
-	l := newLive(t, liveNode("n1"), liveNode("n2"), &appsv1.ReplicaSet{ObjectMeta: mark, Spec: appsv1.ReplicaSetSpec{Replicas: &three}},
-		&appsv1.ReplicaSet{ObjectMeta: other, Spec: appsv1.ReplicaSetSpec{Replicas: &three}})
-	if _, err := l.drain(Options{}).Run(t.Context()); err != nil {
+	for name, tc := range map[string]struct {
+		node, made      string
+		replicas, after int32
+		keepsMarks      bool
+	}{
+		"as the surge made it":  {node: "n1", made: "3", replicas: 3, after: 2},
+		"set back already":      {node: "n1", made: "4", replicas: 3, after: 3},
+		"scaled up meanwhile":   {node: "n1", made: "4", replicas: 9, after: 9},
+		"for a node that stays": {node: "n7", made: "3", replicas: 3, after: 3, keepsMarks: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mark := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "gone"},
+				Annotations: map[string]string{SurgeNode: tc.node, SurgeReplicas: tc.made, "other": "stays"}}
+			l := newLive(t, liveNode("n1"), liveNode("n2"), &appsv1.ReplicaSet{ObjectMeta: mark, Spec: appsv1.ReplicaSetSpec{Replicas: &tc.replicas}})
+			if _, err := l.drain(Options{}).Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := l.AppsV1().ReplicaSets("default").Get(t.Context(), "web", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if marks := len(got.Labels) + len(got.Annotations) - 1; *got.Spec.Replicas != tc.after || tc.keepsMarks != (marks == 3) || !tc.keepsMarks && marks != 0 {
+				t.Errorf("%d replicas, want %d; %v, %v", *got.Spec.Replicas, tc.after, got.Labels, got.Annotations)
+			}
+		})
+	}
+}
+
+// TestASurgeGoesUpAndDown: once each, and down only from where it went.
+func TestASurgeGoesUpAndDown(t *testing.T) {
+	two := int32(2)
+	l := newLive(t, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: appsv1.StatefulSetSpec{Replicas: &two}})
+	var said []string
+	d := l.drain(Options{})
+	d.Tell = func(s string) { said = append(said, s) }
+	p := &model.Pod{Namespace: "default", Name: "db-0", UID: "db-0", NodeName: "n1", Owner: model.Owner{Kind: "StatefulSet", Name: "db"}}
+	now := func() *appsv1.StatefulSet {
+		o, err := l.AppsV1().StatefulSets("default").Get(t.Context(), "db", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	scale := func(what string, do func(context.Context, *model.Pod) error, want int32) {
+		t.Helper()
+		if err := do(t.Context(), p); err != nil {
+			t.Error(err)
+		}
+		if n := *now().Spec.Replicas; n != want {
+			t.Errorf("%s: %d replicas, want %d", what, n, want)
+		}
+	}
+	scale("up", d.scaleUp, 3)
+	scale("up again", d.scaleUp, 3)
+	scale("down", d.scaleDown, 2)
+	scale("down again", d.scaleDown, 2)
+	scale("up once more", d.scaleUp, 3)
+	set := now()
+	set.Spec.Replicas = &two
+	if _, err := l.AppsV1().StatefulSets("default").Update(t.Context(), set, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := l.AppsV1().ReplicaSets("default").Get(t.Context(), "web", metav1.GetOptions{})
-	if *got.Spec.Replicas != two || got.Labels[SurgeLabel] != "" || got.Annotations[SurgeNode] != "" {
-		t.Errorf("%d replicas, %v, %v", *got.Spec.Replicas, got.Labels, got.Annotations)
-	}
-	if got, _ = l.AppsV1().ReplicaSets("default").Get(t.Context(), "other", metav1.GetOptions{}); *got.Spec.Replicas != three {
-		t.Error("the surge for another node was taken back")
+	scale("down from where somebody else has put it", d.scaleDown, 2)
+	if o := now(); len(o.Labels)+len(o.Annotations) != 0 || !strings.Contains(said[len(said)-1], "keeps its 2 replicas") {
+		t.Errorf("%v, %v, said %q", o.Labels, o.Annotations, said)
 	}
 }
 

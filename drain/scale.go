@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,11 +20,12 @@ import (
 	"github.com/berthproject/berth/internal/intake"
 )
 
-// A workload that runs one more has both, written together with its replicas, so that a drain
+// A workload that runs one more has all three, written together with its replicas, so that a drain
 // that was killed is tidied up by the next one of the node.
 const (
-	SurgeLabel = "drain.berth.dev/surge"      // for which pod, by uid
-	SurgeNode  = "drain.berth.dev/surge-node" // annotation: which node that is to leave
+	SurgeLabel    = "drain.berth.dev/surge"          // for which pod, by uid
+	SurgeNode     = "drain.berth.dev/surge-node"     // annotation: which node that is to leave
+	SurgeReplicas = "drain.berth.dev/surge-replicas" // annotation: how many replicas that makes
 )
 
 // scalable is a workload whose replicas are written.
@@ -89,15 +91,26 @@ func controller(c kubernetes.Interface, o *corev1.ReplicationController) *scalab
 	}}
 }
 
-// write sets replicas and marks together, if nobody has changed the workload meanwhile.
-func (s *scalable) write(ctx context.Context, by int32, uid, node any) error {
-	n := int32(1)
-	if s.replicas != nil {
-		n = *s.replicas
+// wants is how many it is to run.
+func (s *scalable) wants() int32 {
+	if s.replicas == nil {
+		return 1
 	}
+	return *s.replicas
+}
+
+// raised says that its replicas are as a surge made them. Who else sets them, to deploy it or to scale it, leaves the marks as they are: then
+// there is nothing to take back but these.
+func (s *scalable) raised() bool {
+	return s.meta.Annotations[SurgeReplicas] == strconv.Itoa(int(s.wants()))
+}
+
+// write sets replicas and marks (nil: none) together, if nobody has changed the workload meanwhile.
+func (s *scalable) write(ctx context.Context, replicas int32, uid, node, made any) error {
 	data, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": s.meta.ResourceVersion, "labels": map[string]any{SurgeLabel: uid}, "annotations": map[string]any{SurgeNode: node}},
-		"spec":     map[string]any{"replicas": max(n+by, 0)},
+		"metadata": map[string]any{"resourceVersion": s.meta.ResourceVersion, "labels": map[string]any{SurgeLabel: uid},
+			"annotations": map[string]any{SurgeNode: node, SurgeReplicas: made}},
+		"spec": map[string]any{"replicas": replicas},
 	})
 	if err != nil {
 		return err
@@ -122,7 +135,8 @@ func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
 		default:
 			return fmt.Errorf("%s runs one more already for another drain (label %s)", s.words, SurgeLabel)
 		}
-		if err = s.write(ctx, 1, p.UID, p.NodeName); !apierrors.IsConflict(err) {
+		n := s.wants() + 1
+		if err = s.write(ctx, n, p.UID, p.NodeName, strconv.Itoa(int(n))); !apierrors.IsConflict(err) {
 			if err == nil {
 				d.Tell(fmt.Sprintf("%s runs one more for %s", s.words, p.Key()))
 			}
@@ -189,16 +203,21 @@ func (d *Drain) annotate(ctx context.Context, p *model.Pod, standIn any) error {
 	return err
 }
 
+// lower takes the marks off a workload, and one off its replicas if they are still as the surge made them.
 func (d *Drain) lower(ctx context.Context, s *scalable) error {
-	err := s.write(ctx, -1, nil, nil)
+	n, done := s.wants(), fmt.Sprintf("%s keeps its %d replicas: somebody else has set them meanwhile", s.words, s.wants())
+	if s.raised() {
+		n, done = max(n-1, 0), s.words+" runs as many as before"
+	}
+	err := s.write(ctx, n, nil, nil, nil)
 	if err == nil {
-		d.Tell(s.words + " runs as many as before")
+		d.Tell(done)
 	}
 	return err
 }
 
 // tidy takes up the surges that an earlier drain of the nodes left: they are used where
-// their pod is still there, and taken back otherwise.
+// their pod and the one more are still asked for, and taken back otherwise.
 func (d *Drain) tidy(ctx context.Context) error {
 	left, err := d.surged(ctx)
 	if err != nil {
@@ -207,7 +226,7 @@ func (d *Drain) tidy(ctx context.Context) error {
 	for _, s := range left {
 		p := d.watcher.View.Pod(s.meta.Labels[SurgeLabel])
 		switch {
-		case p != nil && !p.Deleting && slices.Contains(d.Nodes, p.NodeName):
+		case p != nil && !p.Deleting && slices.Contains(d.Nodes, p.NodeName) && s.raised():
 			d.machine.Adopt(time.Now(), d.watcher.View, p.UID)
 		case slices.Contains(d.Nodes, s.meta.Annotations[SurgeNode]):
 			if err := d.lower(ctx, s); err != nil {

@@ -28,7 +28,8 @@ type Drainer struct {
 	machine   *drain.Machine
 	quiet     time.Time // since when nothing is under way
 	revision  uint64
-	asking    bool // a request is under way
+	raised    map[string]int32 // what a surge made of a workload's replicas, by kind and key
+	asking    bool             // a request is under way
 	over      bool
 }
 
@@ -41,7 +42,7 @@ const (
 
 // New cordons the nodes and begins to look.
 func New(w *sim.World, nodes []string, o drain.Options, s drain.Scheduler) (*Drainer, error) {
-	d := &Drainer{w: w, nodes: nodes, scheduler: s, seen: sim.NewView(), watcher: drain.NewWatcher(s),
+	d := &Drainer{w: w, nodes: nodes, scheduler: s, seen: sim.NewView(), watcher: drain.NewWatcher(s), raised: map[string]int32{},
 		Pause: func(most time.Duration) time.Duration { return most }}
 	for _, n := range nodes {
 		if err := w.API().Change(store.Nodes, n, store.Precondition{}, func(o store.Object) error {

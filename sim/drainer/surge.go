@@ -13,7 +13,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// scale has the owner of a pod, or the Deployment above it, run more or fewer.
+// scale has the owner of a pod, or the Deployment above it, run one more, or as many as before unless somebody else has
+// set its replicas meanwhile.
 func (d *Drainer) scale(p *model.Pod, by int32) {
 	k, key := d.above(p)
 	err := fmt.Errorf("%s %s is not there", p.Owner.Kind, p.Owner.Name)
@@ -23,8 +24,12 @@ func (d *Drainer) scale(p *model.Pod, by int32) {
 			if n == nil {
 				return fmt.Errorf("%s %s has no replicas", k, key)
 			}
+			if by < 0 && **n != d.raised[string(k)+" "+key] {
+				d.w.Say("drain", "surge", key, fmt.Sprintf("%s keeps its %d replicas: somebody else has set them meanwhile", key, **n))
+				return store.ErrNothing
+			}
 			next := max(**n+by, 0)
-			*n = &next
+			*n, d.raised[string(k)+" "+key] = &next, next
 			o.SetGeneration(o.GetGeneration() + 1)
 			d.w.Say("drain", "surge", key, fmt.Sprintf("%s is to run %d for %s", key, next, p.Key()))
 			return nil
