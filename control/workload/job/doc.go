@@ -5,7 +5,8 @@
 //
 // Each pod has the finalizer batch.kubernetes.io/job-tracking. When it ended its uid is written into the
 // Job's status, then the finalizer goes, then the uid turns into a count: wherever the loop is killed, each pod is
-// counted once. Every status is written on condition that the Job is as the plan read it.
+// counted once. Every status is written on condition that the Job is as the plan read it, and goes before an older one that the
+// cache still shows.
 //
 // A Job that is over is deleted after its ttlSecondsAfterFinished. Pods whose Job is gone lose
 // their finalizer, so that they can go too. Jobs that another controller manages (spec.managedBy) are left alone.

@@ -41,6 +41,7 @@ type shell struct {
 	avoid  *shared.Avoid
 	told   *shared.Once
 	free   *free
+	wrote  *wrote
 	events record.EventRecorder
 	loop   *loop.Loop[types.NamespacedName]
 	strays *loop.Loop[types.NamespacedName] // pods whose Job is gone
@@ -56,7 +57,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return err
 	}
 	jobs := factory.Batch().V1().Jobs()
-	s := &shell{client: client, lister: jobs.Lister(), pods: pods, cache: factory.Core().V1().Pods().Informer(), avoid: avoid, events: events, told: shared.NewOnce(), free: newFree()}
+	s := &shell{client: client, lister: jobs.Lister(), pods: pods, cache: factory.Core().V1().Pods().Informer(), avoid: avoid, events: events, told: shared.NewOnce(), free: newFree(), wrote: newWrote()}
 	s.loop = loop.New("job", "Running the Job", log, s.sync)
 	s.strays = loop.New("job_orphan_pod", "Releasing a pod of a Job that is gone", log, s.release)
 	if err := s.watch(jobs.Informer()); err != nil {
@@ -84,6 +85,7 @@ func (s *shell) watch(jobs cache.SharedInformer) error {
 			s.loop.Add(shared.KeyOf(now))
 			return
 		}
+		s.loop.Add(shared.KeyOf(old)) // to forget what was written
 		for _, p := range s.pods.Of(old) {
 			s.strays.Add(shared.KeyOf(p))
 		}
@@ -139,7 +141,7 @@ func (s *shell) orphan(p *corev1.Pod) {
 // sync brings one Job up to date.
 func (s *shell) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	job, err := s.lister.Jobs(key.Namespace).Get(key.Name)
-	if err != nil {
+	if job = s.wrote.over(key, job); err != nil {
 		return 0, shared.UnlessGone(err)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)

@@ -99,13 +99,14 @@ func (s *shell) write(ctx context.Context, job *batchv1.Job, plan *workload.JobP
 	old := job
 	job = job.DeepCopy()
 	job.Status = status
-	_, err := s.client.BatchV1().Jobs(job.Namespace).UpdateStatus(ctx, job, metav1.UpdateOptions{})
+	job, err := s.client.BatchV1().Jobs(job.Namespace).UpdateStatus(ctx, job, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	s.wrote.note(job)
 	for _, e := range plan.Events {
 		kind := corev1.EventTypeNormal
 		if e.Warning {
