@@ -57,8 +57,9 @@ func stale(c *corev1.PersistentVolumeClaim, pod string) bool {
 }
 
 // keepClaims gives the claims of all pods the owners that the retention policy says, labels pods that were
-// adopted, and makes claims that a pod waits for. scaled are the pods that are too many.
-func (s *shell) keepClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, seen []workload.StatefulPod, scaled []int) error {
+// adopted, and makes claims that a pod waits for. scaled are the pods that are too many, unkept those whose claims do not have their
+// owners yet.
+func (s *shell) keepClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, seen []workload.StatefulPod, scaled []int) (unkept []int, err error) {
 	var errs []error
 	for i, p := range pods {
 		condemned := slices.Contains(scaled, i)
@@ -71,18 +72,29 @@ func (s *shell) keepClaims(ctx context.Context, set *appsv1.StatefulSet, pods []
 			}
 		}
 		for _, want := range template.Claims(set, seen[i].Ordinal) {
-			if p.UID != "" {
-				errs = append(errs, s.keepClaim(ctx, set, p, want.Name, condemned))
+			if p.UID == "" {
+				continue
+			}
+			if err := s.keepClaim(ctx, set, p, want.Name, condemned); err != nil {
+				errs, unkept = append(errs, err), append(unkept, i)
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return unkept, errors.Join(errs...)
 }
 
 func (s *shell) keepClaim(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, name string, condemned bool) error {
 	c, err := s.claims.PersistentVolumeClaims(set.Namespace).Get(name)
-	if err != nil || c.DeletionTimestamp != nil {
-		return nil // it is not there (yet), or about to go
+	if apierrors.IsNotFound(err) && condemned { // it may have been made a moment ago, and there is no later chance
+		c, err = s.client.CoreV1().PersistentVolumeClaims(set.Namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading claim %s/%s: %w", set.Namespace, name, err)
+	case c.DeletionTimestamp != nil:
+		return nil
 	}
 	refs := owners(set, p, c.OwnerReferences, condemned)
 	if equality.Semantic.DeepEqual(refs, c.OwnerReferences) {

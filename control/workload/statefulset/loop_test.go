@@ -2,6 +2,7 @@ package statefulset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,14 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/control/workload/stage"
@@ -145,6 +152,49 @@ func TestClaimsGoByTheirPolicy(t *testing.T) {
 		s.Quiet(time.Minute)
 		want(s, "it is gone", "store-0 store:1", "store-1 store:1")
 	})
+}
+
+// TestAPodThatIsTooManyStaysUntilItsClaimHasIt: one that waits is gone at once when it is deleted, and its claim would stay for ever.
+func TestAPodThatIsTooManyStaysUntilItsClaimHasIt(t *testing.T) {
+	stage.In(t, play, func(s *stage.Stage) {
+		s.Live(func(p *corev1.Pod) bool { return p.Name == "store-1" })
+		add(s, 2, func(set *appsv1.StatefulSet) {
+			set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
+			set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}
+		})
+		refused := 0
+		s.On("update", "persistentvolumeclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if refused++; refused > 2 {
+				return false, nil, nil
+			}
+			return true, nil, apierrors.NewConflict(corev1.Resource("persistentvolumeclaims"), "data-store-1", errors.New("it is being bound"))
+		})
+		one := int32(1)
+		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
+		want(s, "scaled down", "store-0 store:1")
+		if got, all := claims(s), []string{"data-store-0", "data-store-1 Pod store-1"}; !slices.Equal(got, all) || refused != 3 {
+			t.Errorf("the claims are %q, want %q; %d updates", got, all, refused)
+		}
+	})
+}
+
+// TestAClaimThatTheCacheLacksIsKept: with a pod that is too many, that is.
+func TestAClaimThatTheCacheLacksIsKept(t *testing.T) {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-store-1", Namespace: stage.Namespace}}
+	client := fake.NewSimpleClientset(claim)
+	s := &shell{client: client, claims: corelisters.NewPersistentVolumeClaimLister(cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}))}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "store", Namespace: stage.Namespace}, Spec: appsv1.StatefulSetSpec{
+		PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "store-1", UID: "pod"}}
+	for _, name := range []string{claim.Name, "more-store-1"} { // there is no such claim: nothing to keep
+		if err := s.keepClaim(t.Context(), set, pod, name, true); err != nil {
+			t.Error(err)
+		}
+	}
+	got, err := client.CoreV1().PersistentVolumeClaims(stage.Namespace).Get(t.Context(), claim.Name, metav1.GetOptions{})
+	if err != nil || len(got.OwnerReferences) != 1 || got.OwnerReferences[0].UID != pod.UID {
+		t.Errorf("%v, owners %v", err, got.OwnerReferences)
+	}
 }
 
 // TestANumberThatFailsIsMadeAgain: at once, and then after pauses that double.

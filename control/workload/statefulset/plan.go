@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,7 +34,11 @@ func (s *shell) carryOut(ctx context.Context, owner *shared.Owner, set *appsv1.S
 	pods, seen := s.compile(set, all, now)
 	machine := intake.StatefulSet(set, current.Name, update.Name)
 	plan := machine.Plan(now, seen)
-	kept := s.keepClaims(ctx, set, pods, seen, plan.Scaled)
+	unkept, kept := s.keepClaims(ctx, set, pods, seen, plan.Scaled)
+	// Once a pod that is too many is gone, nobody knows any more that its claims were to go with it.
+	plan.Delete = slices.DeleteFunc(plan.Delete, func(d workload.StatefulDelete) bool {
+		return d.Why == workload.StatefulScaledDown && slices.Contains(unkept, d.Pod)
+	})
 	_, made := shared.Slowly(len(plan.Create), func(i int) error { return s.create(ctx, owner, set, revisions, plan.Create[i]) })
 	wake = plan.Wake
 	switch {
