@@ -22,9 +22,6 @@ type Auth struct {
 	Username, Password, IdentityToken, RegistryToken string
 }
 
-// stalled is how long a registry may send nothing of a layer.
-const stalled = 2 * time.Minute
-
 // Pull brings an image from its registry and returns it. Over plain HTTP only
 // from this machine. A nil auth is anonymous; progress may be nil.
 func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Progress) (Image, error) {
@@ -44,7 +41,7 @@ func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Pro
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	src, err := fetch(ctx, cancel, full, auth)
+	src, err := fetch(ctx, full, auth, watchful{guarded{remote.DefaultTransport}, s.stalled, cancel})
 	if err != nil {
 		return Image{}, fmt.Errorf("image %s: %w", full, because(ctx, err))
 	}
@@ -64,7 +61,7 @@ func because(ctx context.Context, err error) error {
 }
 
 // fetch asks the registry what the image is. Its layers come when they are opened, as long as ctx lasts.
-func fetch(ctx context.Context, cancel context.CancelCauseFunc, full string, auth *Auth) (*source, error) {
+func fetch(ctx context.Context, full string, auth *Auth, by watchful) (*source, error) {
 	ref, err := name.ParseReference(full)
 	if err != nil {
 		return nil, err
@@ -73,7 +70,7 @@ func fetch(ctx context.Context, cancel context.CancelCauseFunc, full string, aut
 	if auth != nil {
 		with = authn.FromConfig(authn.AuthConfig{Username: auth.Username, Password: auth.Password, IdentityToken: auth.IdentityToken, RegistryToken: auth.RegistryToken})
 	}
-	found, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuth(with), remote.WithTransport(guarded{remote.DefaultTransport}),
+	found, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuth(with), remote.WithTransport(by),
 		remote.WithPlatform(v1.Platform{OS: "linux", Architecture: runtime.GOARCH}), remote.WithUserAgent("berth"))
 	if err != nil {
 		return nil, err
@@ -82,14 +79,14 @@ func fetch(ctx context.Context, cancel context.CancelCauseFunc, full string, aut
 	if err != nil {
 		return nil, err
 	}
-	src := &source{stop: func() { cancel(nil) }}
+	src := &source{stop: func() { by.cancel(nil) }}
 	if _, tagged := ref.(name.Tag); tagged {
 		src.name = full
 	}
 	if src.pulled, err = fullName(repository(full) + "@" + found.Digest.String()); err != nil {
 		return nil, err
 	}
-	return src, src.describe(ctx, cancel, image)
+	return src, src.describe(image)
 }
 
 // repository is a full name without its tag or digest.
@@ -103,7 +100,7 @@ func repository(full string) string {
 }
 
 // describe reads manifest and configuration of the image.
-func (src *source) describe(ctx context.Context, cancel context.CancelCauseFunc, image v1.Image) error {
+func (src *source) describe(image v1.Image) error {
 	manifest, err := image.Manifest()
 	if err != nil {
 		return err
@@ -132,13 +129,7 @@ func (src *source) describe(ctx context.Context, cancel context.CancelCauseFunc,
 			if err != nil {
 				return nil, err
 			}
-			r, err := l.Compressed()
-			if err != nil {
-				return nil, err
-			}
-			return &watched{ReadCloser: r, ctx: ctx, timer: time.AfterFunc(stalled, func() {
-				cancel(fmt.Errorf("the registry has sent nothing for %v", stalled))
-			})}, nil
+			return l.Compressed()
 		}})
 	}
 	return nil
@@ -157,27 +148,37 @@ func mayCome(d v1.Descriptor) error {
 	return nil
 }
 
-// watched is a layer that must not stall.
+// watchful ends a pull whose registry keeps it waiting, whatever it was asked for: its pod is not the only one that
+// waits.
+type watchful struct {
+	http.RoundTripper
+	limit  time.Duration
+	cancel context.CancelCauseFunc
+}
+
+// timer runs while the registry is waited for.
+func (w watchful) timer() *time.Timer {
+	return time.AfterFunc(w.limit, func() { w.cancel(fmt.Errorf("the registry has sent nothing for %v", w.limit)) })
+}
+
+func (w watchful) RoundTrip(req *http.Request) (*http.Response, error) {
+	defer w.timer().Stop()
+	answer, err := w.RoundTripper.RoundTrip(req)
+	if err == nil {
+		answer.Body = &watched{answer.Body, w}
+	}
+	return answer, err
+}
+
+// watched is what a registry sends.
 type watched struct {
 	io.ReadCloser
-	ctx   context.Context
-	timer *time.Timer
+	by watchful
 }
 
 func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.ReadCloser.Read(p)
-	if n > 0 {
-		w.timer.Reset(stalled)
-	}
-	if err != nil && err != io.EOF {
-		err = because(w.ctx, err)
-	}
-	return n, err
-}
-
-func (w *watched) Close() error {
-	w.timer.Stop()
-	return w.ReadCloser.Close()
+	defer w.by.timer().Stop()
+	return w.ReadCloser.Read(p)
 }
 
 // guarded lets no request go to another machine in the clear.

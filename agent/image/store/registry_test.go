@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -229,4 +230,49 @@ func TestPullIsGivenUp(t *testing.T) {
 		t.Errorf("%v, want it cancelled", err)
 	}
 	empty(t, s)
+}
+
+// A registry that takes a request and falls silent is given up, whatever it was asked for: others wait for their turn.
+func TestSilentRegistries(t *testing.T) {
+	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
+	manifest, config := lie(t, layer, nil)
+	at := func(data []byte) string { return "/v2/team/app/blobs/" + sum(data).String() }
+	all := map[string][]byte{"/v2/": nil, "/v2/team/app/manifests/1": manifest, at(config): config, at(layer): layer}
+	for what, silent := range map[string]struct {
+		path  string
+		begun bool // a part of the answer comes
+	}{
+		"whether it is one":          {path: "/v2/"},
+		"a manifest":                 {path: "/v2/team/app/manifests/1"},
+		"the end of a manifest":      {"/v2/team/app/manifests/1", true},
+		"a configuration":            {path: at(config)},
+		"the end of a configuration": {at(config), true},
+		"a layer":                    {path: at(layer)},
+		"the end of a layer":         {at(layer), true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				data := all[r.URL.Path]
+				w.Header().Set("Content-Type", string(types.OCIManifestSchema1))
+				if r.URL.Path != silent.path {
+					_, _ = w.Write(data)
+					return
+				}
+				if silent.begun {
+					_, _ = w.Write(data[:len(data)/2])
+					w.(http.Flusher).Flush()
+				}
+				<-r.Context().Done()
+			}))
+			defer server.Close()
+			s := open(t, store.Options{Stalled: 300 * time.Millisecond})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // or one that waits would wait for ever
+			defer cancel()
+			if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); err == nil || !strings.Contains(err.Error(), "the registry has sent nothing for 300ms") {
+				t.Errorf("%v, want it given up", err)
+			}
+			empty(t, s)
+		})
+	}
 }

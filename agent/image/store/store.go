@@ -1,12 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +31,8 @@ type Options struct {
 	// BuiltinDir is the store that has the built-in images, if not this one: stores on several disks of
 	// a machine may share it, and then need no copy of the program each.
 	BuiltinDir string
+	// Stalled is how long a registry may send nothing; 2 minutes.
+	Stalled time.Duration
 }
 
 // Store holds images. It may be used from many goroutines, and by many processes.
@@ -37,6 +41,7 @@ type Store struct {
 	limits  Limits
 	builtin *Store // that has the built-in images; nil: this one
 	layers  keyed  // those that are being unpacked by this process
+	stalled time.Duration
 }
 
 // Open makes the store's directory if need be, and removes what a killed process left.
@@ -45,7 +50,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, limits: o.Limits}
+	s := &Store{dir: dir, limits: o.Limits, stalled: cmp.Or(o.Stalled, 2*time.Minute)}
 	if err := s.makeDirs(); err != nil {
 		return nil, fmt.Errorf("image store %s: %w", dir, err)
 	}
