@@ -6,8 +6,16 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
+// maxBinds is how often an attempt asks for its node while it has no answer: again at
+// once, then after Config.LookAgain, and after twice as long each time.
+const maxBinds = 5
+
 // bind asks for the attempt's node.
 func (m *Machine) bind(now time.Time, a *attempt, pod *model.Pod, again bool) {
+	if !again {
+		a.begun = now
+	}
+	a.binds++
 	id := m.emit(func(id uint64) Effect {
 		return Bind{ID: id, Pod: pod, Node: a.node, Attempt: a.number, First: a.first, Again: again}
 	})
@@ -21,15 +29,21 @@ func (m *Machine) wasBound(now time.Time, a *attempt, o Outcome) {
 		m.queue.Remove(a.uid)
 		m.await(a, bound, 0, now.Add(m.cfg.Confirm))
 	case o.Result == Unknown:
-		a.doubt = now.Add(m.cfg.BindTimeout)
-		m.look(now, a)
+		m.unheard(now, a, o.Why)
 	case o.Result == Conflict:
 		m.undo(now, a, "")
 	case now.Before(a.doubt):
+		a.why = o.Why
 		m.await(a, resting, 0, now.Add(m.cfg.LookAgain))
 	default:
 		m.undo(now, a, "binding to node \""+a.node+"\" was refused: "+o.Why)
 	}
+}
+
+// unheard looks at a pod whose Bind had no answer.
+func (m *Machine) unheard(now time.Time, a *attempt, why string) {
+	a.doubt, a.why = now.Add(m.cfg.BindTimeout), why
+	m.look(now, a)
 }
 
 // look asks how the attempt's pod is.
@@ -50,11 +64,30 @@ func (m *Machine) seen(now time.Time, a *attempt, p *model.Pod) {
 		return
 	}
 	if _, ok := m.state.NodeID(a.node); ok && !p.Deleting {
-		m.bind(now, a, m.state.Pod(a.uid), true)
+		m.unbound(now, a)
 		return
 	}
 	m.over(a.uid)
 	m.forget(now, a.uid)
 	m.queue.Fail(now, a.uid)
 	m.requeue(now, p)
+}
+
+// unbound goes on with an attempt whose pod a Look found without a node. The same node is
+// asked for again, less and less often, since a server that fails is not helped by being
+// asked, and then no more. The room is given back when a Look that was sent after the
+// doubt was over finds the pod unbound still.
+func (m *Machine) unbound(now time.Time, a *attempt) {
+	sent := a.deadline.Add(-m.cfg.BindTimeout)
+	again := a.begun.Add(m.cfg.LookAgain * (1<<(a.binds-1) - 1))
+	switch {
+	case a.binds < maxBinds && now.Before(again):
+		m.await(a, resting, 0, again)
+	case a.binds < maxBinds:
+		m.bind(now, a, m.state.Pod(a.uid), true)
+	case sent.Before(a.doubt):
+		m.await(a, resting, 0, a.doubt)
+	default:
+		m.undo(now, a, "binding to node \""+a.node+"\" was not granted: "+a.why)
+	}
 }

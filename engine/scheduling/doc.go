@@ -13,7 +13,7 @@
 //	   │ answer in time   │              │ Conflict  │ time, in vain     │  │   │ no answer │ in time
 //	   ├──────────────────┴──────────────┴───────────┘                   │  │   ▼           ▼
 //	   └────────────────────── Refused, Conflict ────────────────────────┘  └─ looking ◀────┘
-//	                                                                  unbound   └──bound or gone──▶ (over)
+//	                                                        unbound, a few times   └──bound or gone──▶ (over)
 //
 // Each stage has a deadline and an undo. Asked (Ask, AskVictims): extenders have a say;
 // nothing is assumed, and what they leave is looked at again on the state as it is
@@ -43,8 +43,9 @@
 // An effect has an id and gets exactly one Outcome. After an Unknown Bind the
 // assumption stays, and the pod is looked at; one that is found unbound is bound
 // again to the same node, so that a request that is still under way cannot put the
-// pod anywhere else. An outcome whose attempt is over, or has a newer effect,
-// is dropped.
+// pod anywhere else: at once, then less and less often, and a few times in all. When no Bind can be
+// granted any more and the pod is still unbound, the attempt has failed. An outcome whose
+// attempt is over, or has a newer effect, is dropped.
 //
 // Invariants, each held by a property test:
 //

@@ -16,7 +16,7 @@ const (
 	binding                // assumed; a Bind is under way
 	bound                  // the bind was granted; the pod is not seen on its node yet
 	looking                // a Look is under way
-	resting                // the last Look failed; the next one is due at the deadline
+	resting                // the next Look is due at the deadline
 )
 
 // unsent says that no Bind was asked for, so that nobody else knows of the attempt.
@@ -33,6 +33,9 @@ type attempt struct {
 	// doubt lasts while an unanswered Bind may still be granted: until then a
 	// refusal of another one proves nothing.
 	doubt time.Time
+	binds int       // how many were asked for
+	begun time.Time // when the first of them was
+	why   string    // the last one was not granted
 
 	plan  *model.VolumePlan // what was asked of its volumes; nil when nothing was
 	until time.Time         // when the volumes must be bound
@@ -133,8 +136,7 @@ func (m *Machine) late(now time.Time, a *attempt) {
 	case preparing, prepared:
 		m.prepareAgain(now, a)
 	case binding:
-		a.doubt = now.Add(m.cfg.BindTimeout)
-		m.look(now, a)
+		m.unheard(now, a, "no answer in time")
 	default:
 		m.look(now, a)
 	}

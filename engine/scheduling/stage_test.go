@@ -111,6 +111,60 @@ func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
 	}
 }
 
+// unbound is the answer of the last step's Look that found a pod without a node.
+func (s *tale) unbound(name string) Outcome {
+	o := s.answer(0, Done)
+	o.Seen = small(name, "")
+	return o
+}
+
+// fruitless has a pod's Binds come to nothing until no more are sent.
+func (s *tale) fruitless(name string) {
+	s.t.Helper()
+	s.step("bind:"+name+":n1", small(name, ""))
+	s.step("look:"+name, s.answer(0, Unknown))
+	for _, pause := range []time.Duration{0, 5 * time.Second, 10 * time.Second, 20 * time.Second} {
+		if pause > 0 {
+			s.step("", s.unbound(name))
+			s.wait(pause - 1)
+			s.step("")
+			s.wait(1)
+			s.step("look:" + name)
+		}
+		s.step("bind:"+name+":n1", s.unbound(name))
+		s.step("look:"+name, s.answer(0, Unknown))
+	}
+}
+
+// A server that fails each Bind is asked a few times, with longer and longer pauses. The
+// attempt ends as an error when none of the Binds can be granted any more.
+func TestBindsThatComeToNothing(t *testing.T) {
+	s := newTale(t)
+	s.fruitless("a")
+	s.step("", s.unbound("a"))
+	s.step("reject:b:unschedulable", small("b", ""))
+	s.wait(s.m.cfg.BindTimeout - 1)
+	s.step("")
+	s.wait(1)
+	s.step("look:a")
+	s.step("reject:a:error bind:b:n1", s.unbound("a"))
+	s.rejects(`binding to node "n1" was not granted: why`)
+	s.where("a", queue.Errors)
+}
+
+// A Look that began while a Bind might be granted proves nothing, whenever it ends.
+func TestLookFromBeforeTheEndOfDoubt(t *testing.T) {
+	s := newTale(t)
+	s.fruitless("a")
+	s.wait(s.m.cfg.BindTimeout - s.m.cfg.LookAgain - 1)
+	s.step("", s.answer(0, Unknown))
+	s.wait(s.m.cfg.LookAgain)
+	s.step("look:a")
+	s.wait(2)
+	s.step("look:a", s.unbound("a"))
+	s.step("reject:a:error", s.unbound("a"))
+}
+
 func TestBoundPodThatIsNotSeenIsLookedAt(t *testing.T) {
 	s := newTale(t)
 	s.step("bind:a:n1", small("a", ""))
