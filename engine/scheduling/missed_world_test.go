@@ -116,6 +116,9 @@ func (s *sleepers) carryOut(e Effect) []Event {
 	case Unnominate:
 		return []Event{done, s.change(e.Pod.UID, func(p *model.Pod) { p.Nominated = "" })}
 	case Prepare:
+		if s.one(20) { // nothing was written
+			return []Event{Outcome{ID: e.ID, Result: []Result{Unknown, Conflict}[s.IntN(2)]}}
+		}
 		return append([]Event{done}, s.prepare(e.Plan)...)
 	}
 	return []Event{done}

@@ -160,3 +160,28 @@ func TestVolumesOfAPodThatGoesAreFree(t *testing.T) {
 	elsewhere.NodeName = "n2" // by somebody else
 	s.step("prepare:a:n1", elsewhere)
 }
+
+// So is who waits for the volume of a pod that is to be deleted, which it may be for long,
+func TestVolumesOfAPodThatIsToGoAreFree(t *testing.T) {
+	s := stored(t, 10*time.Minute)
+	s.step("prepare:a:n1", using("a", "c"))
+	s.step("", s.answer(0, Unknown))
+	s.step("reject:b:unschedulable", using("b", "d"))
+	s.wait(2 * time.Second)
+	going := using("a", "c")
+	going.Deleting = true
+	s.step("prepare:b:n1", going)
+}
+
+// and for that of a pod that is preempted before anybody else knows of it.
+func TestVolumesOfAPodThatIsTakenBackAreFree(t *testing.T) {
+	s := stored(t, 10*time.Minute)
+	n1 := &model.Node{Name: "n1", UID: "n1", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000}, Labels: model.Labels{{Key: placement.HostnameKey, Value: "n1"}}}
+	s.step("", Remove{&model.Node{Name: "n2", UID: "n2"}}, n1)
+	low, high := using("a", "c"), using("high")
+	low.Spec.Requests.MilliCPU, high.Spec.Requests.MilliCPU, high.Spec.Priority = 600, 600, 1
+	s.step("prepare:a:n1", low)
+	s.step("reject:b:unschedulable", using("b", "d"))
+	s.wait(2 * time.Second)
+	s.step("reject:high:unschedulable reject:a:unschedulable preempt:high:n1 prepare:b:n1 reject:a:unschedulable", high)
+}

@@ -100,9 +100,7 @@ func (m *Machine) outcome(now time.Time, o Outcome) {
 // thought to be; the watch will tell, and nothing is reported.
 func (m *Machine) undo(now time.Time, a *attempt, why string) {
 	m.over(a.uid)
-	held := m.state.HoldsVolumes(a.uid)
 	m.forget(now, a.uid)
-	m.volumesFreed(now, held)
 	pod := m.state.Pod(a.uid)
 	if why == "" {
 		m.queue.Fail(now, a.uid)

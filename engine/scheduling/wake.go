@@ -63,13 +63,15 @@ func (m *Machine) taken(now time.Time, uid string) {
 	}
 }
 
-// forget ends the assumption of a pod and tells of the room that is free again.
+// forget ends the assumption of a pod and tells of the room and the volumes that are free
+// again.
 func (m *Machine) forget(now time.Time, uid string) {
-	old := m.state.Pod(uid)
+	old, held := m.state.Pod(uid), m.state.HoldsVolumes(uid)
 	m.state.Forget(uid)
 	if counted(old) {
 		m.freed(now, old)
 	}
+	m.volumesFreed(now, held)
 }
 
 // freed tells that a pod does not hold its room any more: it was counted, or
