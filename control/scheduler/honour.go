@@ -18,8 +18,8 @@ const (
 	honourLasts = 90 * time.Second
 )
 
-// honour says that this scheduler honours Holds, while it leads: in the Lease that it leads by if that has the name for
-// it, else in one that it keeps for this alone.
+// honour says that this scheduler honours Holds, while it leads and they are served, which may begin and end at any time:
+// in the Lease that it leads by if that has the name for it, else in one that it keeps for this alone.
 func (s *shell) honour(ctx context.Context) {
 	for _, known := range []<-chan struct{}{s.leading, s.feed.Synced()} {
 		select {
@@ -30,23 +30,28 @@ func (s *shell) honour(ctx context.Context) {
 			return
 		}
 	}
-	if !s.holds.Load() {
-		return
-	}
 	tick := time.NewTicker(honourEvery)
 	defer tick.Stop()
-	said := ""
+	saying, warned := false, ""
 	for {
-		if err := s.sayHonoured(ctx); err != nil && ctx.Err() == nil && err.Error() != said {
-			said = err.Error()
-			s.log.Warn("that holds are honoured is not said: a descheduler will hold no places", "lease", v1alpha1.HonourNamespace+"/"+v1alpha1.HonourLease, "error", err)
+		switch {
+		case s.holds.Load():
+			saying = true
+			if err := s.sayHonoured(ctx); err != nil && ctx.Err() == nil && err.Error() != warned {
+				warned = err.Error()
+				s.log.Warn("that holds are honoured is not said: a descheduler will hold no places", "lease", v1alpha1.HonourNamespace+"/"+v1alpha1.HonourLease, "error", err)
+			}
+		case saying:
+			saying = s.unsay() != nil
 		}
 		select {
 		case <-tick.C:
 		case <-s.lost:
 			return
 		case <-ctx.Done():
-			s.unsay()
+			if saying && !s.byElection() { // the election gives its Lease back by itself
+				_ = s.unsay() // that it cannot be does not matter: it runs out
+			}
 			return
 		}
 	}
@@ -97,18 +102,24 @@ func (s *shell) sayHonoured(ctx context.Context) error {
 	return err
 }
 
-// unsay gives the Lease back after an orderly stop. That it cannot be does not matter: it runs out.
-func (s *shell) unsay() {
-	if s.byElection() {
-		return
-	}
+// unsay takes back what the Lease says, and gives it up if it is there for this alone.
+func (s *shell) unsay() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	leases := s.leases.CoordinationV1().Leases(v1alpha1.HonourNamespace)
 	l, err := leases.Get(ctx, v1alpha1.HonourLease, metav1.GetOptions{})
-	if err != nil || l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity != s.identity {
-		return
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity != s.identity:
+		return nil
 	}
-	l.Spec.HolderIdentity = nil
-	_, _ = leases.Update(ctx, l, metav1.UpdateOptions{})
+	delete(l.Annotations, v1alpha1.HonourAnnotation)
+	if !s.byElection() {
+		l.Spec.HolderIdentity = nil
+	}
+	_, err = leases.Update(ctx, l, metav1.UpdateOptions{})
+	return err
 }

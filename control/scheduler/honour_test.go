@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -55,10 +56,53 @@ func TestHoldsAreSaidToBeHonoured(t *testing.T) {
 		if tc.fails != (len(got) == 0) || !tc.fails && !slices.Equal(got, []string{"default-scheduler", "second"}) {
 			t.Errorf("%s: %v, %s", name, got, why)
 		}
-		s.unsay()
+		if err := s.unsay(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 		l, _ = client.CoordinationV1().Leases(v1alpha1.HonourNamespace).Get(t.Context(), v1alpha1.HonourLease, metav1.GetOptions{})
 		if gave := l.Spec.HolderIdentity == nil; gave == (tc.fails || tc.election == same) {
-			t.Errorf("%s: after an orderly stop it is held by %v", name, l.Spec.HolderIdentity)
+			t.Errorf("%s: taken back, it is held by %v", name, l.Spec.HolderIdentity)
+		}
+		if got, _ := v1alpha1.Honoured(l, time.Now()); len(got) > 0 {
+			t.Errorf("%s: taken back, it still says %v", name, got)
 		}
 	}
+}
+
+// Holds may be served long after the scheduler has started, as its log asks for, and be served no more: it is said as long as they are.
+func TestHoldsThatAreServedLaterAreSaidToBeHonoured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		said := func(when string, want bool) {
+			t.Helper()
+			names, why := []string(nil), "there is no Lease"
+			if l, err := client.CoordinationV1().Leases(v1alpha1.HonourNamespace).Get(t.Context(), v1alpha1.HonourLease, metav1.GetOptions{}); err == nil {
+				names, why = v1alpha1.Honoured(l, time.Now())
+			}
+			if got := slices.Equal(names, []string{"default-scheduler"}); got != want {
+				t.Errorf("%s: %v is said, %s", when, names, why)
+			}
+		}
+		time.Sleep(time.Hour)
+		said("before they are served", false)
+		for range 2 {
+			s.holds.Store(true)
+			time.Sleep(honourEvery)
+			synctest.Wait()
+			said("once they are served", true)
+			time.Sleep(time.Hour)
+			said("an hour later", true)
+			s.holds.Store(false)
+			time.Sleep(honourEvery)
+			synctest.Wait()
+			said("when they are served no more", false)
+		}
+		s.holds.Store(true)
+		time.Sleep(honourEvery)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		said("after an orderly stop", false)
+	})
 }
