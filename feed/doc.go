@@ -12,7 +12,7 @@
 // kinds no order is promised, and the machine needs none; but nothing should be
 // decided before Synced.
 //
-// ResourceClaims and Holds are read where discovery says that they are served. Nothing
+// ResourceClaims and Holds are read where discovery says that they are served, or may not be asked. Nothing
 // waits for ResourceClaims, as a pod is only told by them what holds it. Holds are waited for where
 // they may be read: the first decision after a restart must know of them.
 //

@@ -9,9 +9,13 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
+	ktesting "k8s.io/client-go/testing"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/model"
@@ -28,7 +32,7 @@ func holdAPI(t *testing.T, code int) *v1alpha1.Client {
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Path != "/apis/berth.dev/v1alpha1/holds" || code != http.StatusOK {
 			w.WriteHeader(max(code, 400))
-			fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":%d}`, code)
+			fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"%s","code":%d}`, strings.ReplaceAll(http.StatusText(code), " ", ""), code)
 			return
 		}
 		q := r.URL.Query()
@@ -55,18 +59,28 @@ func holdAPI(t *testing.T, code int) *v1alpha1.Client {
 func TestHoldsAreReadWhereTheyAreServed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		served bool
+		asked  int // what discovery answers
 		code   int
 		want   string
 	}{
-		"served":     {true, http.StatusOK, "first second"},
-		"not served": {false, http.StatusNotFound, ""},
-		"forbidden":  {true, http.StatusForbidden, ""},
+		"served":                       {true, http.StatusOK, http.StatusOK, "first second"},
+		"not served":                   {false, http.StatusOK, http.StatusNotFound, ""},
+		"forbidden":                    {true, http.StatusOK, http.StatusForbidden, ""},
+		"served, discovery forbidden":  {true, http.StatusForbidden, http.StatusOK, "first second"},
+		"unknown, discovery forbidden": {false, http.StatusForbidden, http.StatusNotFound, ""},
+		"both forbidden":               {true, http.StatusForbidden, http.StatusForbidden, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset()
 			if tc.served {
 				client.Resources = []*metav1.APIResourceList{{GroupVersion: v1alpha1.GroupVersion.String(), APIResources: []metav1.APIResource{{Name: v1alpha1.Holds}}}}
 			}
+			client.PrependReactor("get", "resource", func(ktesting.Action) (bool, runtime.Object, error) {
+				if tc.asked == http.StatusForbidden {
+					return true, nil, apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+				}
+				return false, nil, nil
+			})
 			f := New(client)
 			f.Holds(holdAPI(t, tc.code))
 			told := make(chan bool, 10)
@@ -78,7 +92,11 @@ func TestHoldsAreReadWhereTheyAreServed(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			done := make(chan struct{})
 			go func() { f.Run(ctx); close(done) }()
-			<-f.Synced()
+			select {
+			case <-f.Synced():
+			case <-ctx.Done():
+				t.Fatalf("the scheduler never starts: it waits for %v", f.Waiting())
+			}
 			for served := range told {
 				if served == (tc.code == http.StatusOK) {
 					break // the last word

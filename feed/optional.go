@@ -85,9 +85,13 @@ func (f *Feed) followServed(ctx context.Context, groupVersion string, k kind) {
 	}
 }
 
-// serves says whether a resource is served, if the server says so.
+// serves says whether a resource is served, if the server says so. Of one that does not say it to this user the
+// list is tried: whether that may be read is another matter.
 func (f *Feed) serves(groupVersion, resource string) (served, known bool) {
 	list, err := f.client.Discovery().ServerResourcesForGroupVersion(groupVersion)
+	if apierrors.IsForbidden(err) {
+		return true, true
+	}
 	if err != nil {
 		return false, apierrors.IsNotFound(err)
 	}
