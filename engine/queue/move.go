@@ -39,7 +39,7 @@ func (q *Queue) joinAs(e *entry, p Pool, rules decision.RuleSet, key any, kind K
 	if p == Gated {
 		pool = &q.gated
 	}
-	e.pool = p
+	e.pool, e.flushed = p, false // what wakes it next is why it is tried
 	g := pool.groupOf(key, kind)
 	pool.setRules(g, rules)
 	pool.add(e, g)

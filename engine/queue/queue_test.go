@@ -106,6 +106,36 @@ func TestLeftoversAreTriedAfterFiveMinutes(t *testing.T) {
 	}
 }
 
+// Only who got a node as a leftover is counted, not who was flushed some time before: a gated pod is, every five minutes.
+func TestWhoGetsANodeAsALeftoverIsCounted(t *testing.T) {
+	const gate = decision.SchedulingGates
+	for name, tc := range map[string]struct {
+		gated bool // at first, and still so after five minutes
+		want  uint64
+	}{"rejected": {false, 1}, "gated": {true, 0}} {
+		q, p := testQueue(), Pod{UID: "a"}
+		if tc.gated {
+			q.EnterGated(t0, p, gate)
+		} else {
+			q.Enter(t0, p)
+			next(q, t0)
+			q.Reject(t0, "a", fit)
+		}
+		now := after(6 * time.Minute)
+		if got := next(q, now); got != "a" {
+			t.Fatalf("%s: after six minutes %q is tried", name, got)
+		}
+		if tc.gated {
+			q.EnterGated(now, p, gate)
+			q.Update(now, p, true)
+			next(q, now)
+		}
+		if q.Granted("a"); q.Counts().Flushed != tc.want {
+			t.Errorf("%s: %d pods got a node as leftovers, want %d", name, q.Counts().Flushed, tc.want)
+		}
+	}
+}
+
 func TestArrivalsNamePoolAndCause(t *testing.T) {
 	q := testQueue()
 	q.Enter(t0, Pod{UID: "a"})
