@@ -191,16 +191,25 @@ func (r *Runtime) dropContainer(c *container) error {
 	if err := r.removeGroup(c.record.Group); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(c.dir); err != nil {
+	if err := r.removeFiles(c.dir, c.record.ID); err != nil {
 		return err
 	}
 	r.forgetLayer(c.record.ID)
-	if err := r.opts.Images.Drop(c.record.ID); err != nil {
-		return err
-	}
 	c.letGo()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.containers, c.record.ID)
 	return nil
+}
+
+// removeFiles removes a container's directory, and its use of an image. What it wrote goes first, in case the disk is
+// full, and the directory last: without it nobody knows of what is left.
+func (r *Runtime) removeFiles(dir, id string) error {
+	if err := os.RemoveAll(filepath.Join(dir, "upper")); err != nil {
+		return err
+	}
+	if err := r.opts.Images.Drop(id); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
 }

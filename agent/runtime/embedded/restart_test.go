@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -170,6 +171,42 @@ func TestHalfMadeIsRemoved(t *testing.T) {
 	}
 	if users, err := r.Options.Images.Users(); err != nil || len(users) != 1 {
 		t.Errorf("images are used by %v, %v, want %s alone", users, err, whole)
+	}
+}
+
+// A container is known as long as it holds anything: an image that it used is let go before it is forgotten.
+func TestNoUseWithoutContainer(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("uses", nil)
+	ids := map[string]string{"whole": r.create(box, of, config("whole")), "early": r.create(box, of, config("early"))} // the second as one that is just being made
+	uses := filepath.Join(r.Options.Images.Dir(), "uses")
+	away := filepath.Join(r.Dir, "uses")
+	if err := errors.Join(os.Rename(uses, away), os.WriteFile(uses, nil, 0o600)); err != nil { // so that it cannot be let go
+		t.Fatal(err)
+	}
+	if err := r.Service.RemoveContainer(context.Background(), ids["whole"]); err == nil {
+		t.Error("removed, although its image is still used")
+	}
+	if err := errors.Join(r.Runtime.Close(), os.Remove(filepath.Join(r.Options.Dir, "containers", ids["early"], "container.json"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.again(); err == nil {
+		t.Error("an agent starts, although it cannot let go of an image")
+	}
+	for name, id := range ids {
+		if _, err := os.Stat(filepath.Join(r.Options.Dir, "containers", id)); err != nil {
+			t.Errorf("container %s is forgotten before its image: %v", name, err)
+		}
+	}
+	if err := errors.Join(os.Remove(uses), os.Rename(away, uses)); err != nil {
+		t.Fatal(err)
+	}
+	r.Restart(t)
+	if err := r.Service.RemoveContainer(context.Background(), ids["whole"]); err != nil {
+		t.Error(err)
+	}
+	if users, err := r.Options.Images.Users(); err != nil || len(users) != 0 {
+		t.Errorf("images are used by %v, %v, want by nobody", users, err)
 	}
 }
 

@@ -64,7 +64,7 @@ func (s *sandbox) whole() bool {
 func (r *Runtime) takeContainer(dir, id string) error {
 	record, err := loadContainer(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return errors.Join(os.RemoveAll(dir), r.opts.Images.Drop(id))
+		return r.removeFiles(dir, id)
 	}
 	if err != nil {
 		return err
