@@ -14,9 +14,11 @@
 //   - A pod that is deleted stops being ready in the first write after its deletionTimestamp is seen.
 //   - Slices that another controller manages, and Endpoints of a Service without selector, are left alone.
 //   - Slices are not written from a cache that has not seen the last write.
+//   - What Kubernetes' controllers have written goes on as it is: the names in managed-by are theirs, and their twins are in control/twin.
 //
 // Departures from Kubernetes: one loop writes both kinds; a Service of many pods is looked at
 // less often while its pods change (pace a pod), so that a rollout of thousands costs a bounded share of
 // a processor; slices of a deleted Service are deleted here, and not only where garbage is collected.
-// Of a subset with more than 1,000 addresses the first 1,000 are mirrored, as upstream, which tells of that by an event.
+// Mirrored slices have upstream's shape: ports with the same addresses together, one slice a family. Of more than 1,000 addresses with
+// the same ports the first 1,000 are mirrored, and what is no address is not; upstream tells of both by an event.
 package endpoints

@@ -93,26 +93,31 @@ func (m *mirror) slicesOf(k service) (out []*discoveryv1.EndpointSlice, err erro
 }
 
 // matched are the slices to be written so that all of want are there, and those of have that are left over. A slice
-// goes on as one with its own endpoints, or else with any of its family and ports.
+// goes on as one of its family and ports: best as the one that it is already.
 func matched(want, have []*discoveryv1.EndpointSlice) (changed, left []*discoveryv1.EndpointSlice) {
-	for _, whole := range []bool{true, false} {
-		var rest []*discoveryv1.EndpointSlice
-		for _, w := range want {
-			i := slices.IndexFunc(have, func(h *discoveryv1.EndpointSlice) bool {
-				return h.AddressType == w.AddressType && equality.Semantic.DeepEqual(h.Ports, w.Ports) && (!whole || equality.Semantic.DeepEqual(h.Endpoints, w.Endpoints))
-			})
-			if i < 0 {
-				rest = append(rest, w)
-				continue
-			}
-			if next, same := continued(have[i], w); !same {
-				changed = append(changed, next)
-			}
-			have = slices.Delete(slices.Clone(have), i, i+1)
+	left = slices.Clone(have)
+	for _, w := range want {
+		i := slices.IndexFunc(left, func(h *discoveryv1.EndpointSlice) bool {
+			return alike(h, w) && equality.Semantic.DeepEqual(h.Endpoints, w.Endpoints)
+		})
+		if i < 0 {
+			i = slices.IndexFunc(left, func(h *discoveryv1.EndpointSlice) bool { return alike(h, w) })
 		}
-		want = rest
+		if i < 0 {
+			changed = append(changed, w)
+			continue
+		}
+		if next, same := continued(left[i], w); !same {
+			changed = append(changed, next)
+		}
+		left = slices.Delete(left, i, i+1)
 	}
-	return append(changed, want...), have
+	return changed, left
+}
+
+// alike says whether two slices are of one family and have the same ports, in whichever order.
+func alike(a, b *discoveryv1.EndpointSlice) bool {
+	return a.AddressType == b.AddressType && util.NewPortMapKey(slices.Clone(a.Ports)) == util.NewPortMapKey(slices.Clone(b.Ports))
 }
 
 // continued is a slice that is there, as it is wanted, and whether it is so already.

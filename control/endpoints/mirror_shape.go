@@ -10,39 +10,55 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/endpointslice/util"
+	"k8s.io/utils/ptr"
 )
 
-// perSubset is how many addresses of a subset are mirrored: upstream's default.
+// perSubset is how many addresses with the same ports are mirrored: upstream's default, and what a slice holds at most.
 const perSubset = 1000
 
 // longestPrefix leaves room for what the API server appends to a name.
 const longestPrefix = 253 - 6
 
-// mirrorOf is what Endpoints say as slices: one for each family of addresses of a subset, or several if it has many. They have no names.
+// mirrorOf is what Endpoints say as slices without names, in the shape that upstream's controller gives them, so that each of
+// the two leaves be what the other has written: one for the addresses of a family that are reached at the same ports.
 func mirrorOf(e *corev1.Endpoints) (out []*discoveryv1.EndpointSlice) {
-	for i := range e.Subsets {
-		subset := &e.Subsets[i]
-		families := map[discoveryv1.AddressType][]discoveryv1.Endpoint{}
+	for _, subset := range packed(e.Subsets) {
+		families := map[discoveryv1.AddressType]util.EndpointSet{}
 		taken := 0
 		for _, list := range []struct {
 			addresses []corev1.EndpointAddress
 			ready     bool
 		}{{subset.Addresses, true}, {subset.NotReadyAddresses, false}} {
 			for j := range list.addresses {
-				if family, ok := familyOf(list.addresses[j].IP); ok && taken < perSubset {
-					families[family] = append(families[family], endpointOf(&list.addresses[j], list.ready))
-					taken++
+				family, ok := familyOf(list.addresses[j].IP)
+				if !ok || taken == perSubset {
+					continue
 				}
+				if families[family] == nil {
+					families[family] = util.EndpointSet{}
+				}
+				families[family].Insert(endpointOf(&list.addresses[j], list.ready))
+				taken++
 			}
 		}
 		for _, family := range slices.Sorted(maps.Keys(families)) {
-			found := families[family]
-			slices.SortStableFunc(found, func(a, b discoveryv1.Endpoint) int { return cmp.Compare(a.Addresses[0], b.Addresses[0]) })
-			for chunk := range slices.Chunk(found, perSlice) {
-				out = append(out, &discoveryv1.EndpointSlice{ObjectMeta: mirrorMeta(e), AddressType: family, Endpoints: chunk, Ports: mirroredPorts(subset.Ports)})
-			}
+			out = append(out, &discoveryv1.EndpointSlice{ObjectMeta: mirrorMeta(e), AddressType: family, Endpoints: inOrder(families[family]), Ports: mirroredPorts(subset.Ports)})
 		}
 	}
+	return out
+}
+
+// inOrder lists a set by what tells its endpoints apart.
+func inOrder(set util.EndpointSet) (out []discoveryv1.Endpoint) {
+	for _, e := range set {
+		out = append(out, *e)
+	}
+	slices.SortFunc(out, func(a, b discoveryv1.Endpoint) int {
+		of, with := ptr.Deref(a.TargetRef, corev1.ObjectReference{}), ptr.Deref(b.TargetRef, corev1.ObjectReference{})
+		return cmp.Or(strings.Compare(a.Addresses[0], b.Addresses[0]), strings.Compare(ptr.Deref(a.Hostname, ""), ptr.Deref(b.Hostname, "")),
+			strings.Compare(of.Namespace, with.Namespace), strings.Compare(of.Name, with.Name))
+	})
 	return out
 }
 
@@ -57,8 +73,8 @@ func familyOf(ip string) (discoveryv1.AddressType, bool) {
 	return discoveryv1.AddressTypeIPv6, true
 }
 
-func endpointOf(a *corev1.EndpointAddress, ready bool) discoveryv1.Endpoint {
-	out := discoveryv1.Endpoint{Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}, NodeName: a.NodeName, TargetRef: a.TargetRef}
+func endpointOf(a *corev1.EndpointAddress, ready bool) *discoveryv1.Endpoint {
+	out := &discoveryv1.Endpoint{Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}, NodeName: a.NodeName, TargetRef: a.TargetRef}
 	if a.Hostname != "" {
 		out.Hostname = &a.Hostname
 	}

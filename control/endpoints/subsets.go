@@ -85,10 +85,12 @@ func portsOf(s *corev1.Service, p *corev1.Pod) (out []corev1.EndpointPort) {
 		}
 		out = append(out, corev1.EndpointPort{Name: port.Name, Port: int32(number), Protocol: port.Protocol, AppProtocol: port.AppProtocol})
 	}
-	slices.SortFunc(out, func(a, b corev1.EndpointPort) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)))
-	})
+	slices.SortFunc(out, comparePorts)
 	return out
+}
+
+func comparePorts(a, b corev1.EndpointPort) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)))
 }
 
 // addressOf is the pod's address of the Service's first family; empty if it has none.

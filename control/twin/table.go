@@ -23,7 +23,7 @@ var twins = map[string][]string{
 	"daemonset":             {"daemonset-controller"},
 	"job":                   {"job-controller", "ttl-after-finished-controller"},
 	"cronjob":               {"cronjob-controller"},
-	"endpoints":             {"endpoints-controller", "endpointslice-controller"},
+	"endpoints":             {"endpoints-controller", "endpointslice-controller", "endpointslice-mirroring-controller"},
 	"volume":                {"persistentvolume-binder-controller", "persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"},
 }
 

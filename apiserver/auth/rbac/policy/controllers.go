@@ -85,6 +85,10 @@ func housekeeping() map[string][]rbacv1.PolicyRule {
 			allow(read, core, "services", "pods", "nodes"), allow("update", core, "services/finalizers"),
 			allow("create delete get list update", discovery, "endpointslices"), allow("create", discovery, "endpointslices/restricted"),
 		},
+		"endpointslicemirroring-controller": {
+			allow(read, core, "services", "endpoints"), allow("update", core, "services/finalizers", "endpoints/finalizers"),
+			allow("create delete get list update", discovery, "endpointslices"), allow("create", discovery, "endpointslices/restricted"),
+		},
 		"persistent-volume-binder": {
 			allow("create delete get list update watch", core, "persistentvolumes"), allow("update", core, "persistentvolumes/status"),
 			allow("get list update watch", core, "persistentvolumeclaims"), allow("update", core, "persistentvolumeclaims/status"),
