@@ -39,7 +39,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	c.m.evaluations.count.Describe(ch)
 }
 
-// Collect reads them. Pods in flight count as active, as upstream.
+// Collect reads them. Pods in flight are in no queue, as upstream; scheduler_inflight_events has them.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, label string, n int) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), label)
 	}
-	gauge(pendingDesc, "active", d.Active+d.InFlight)
+	gauge(pendingDesc, "active", d.Active)
 	gauge(pendingDesc, "backoff", d.Backoff)
 	gauge(pendingDesc, "unschedulable", d.Unschedulable)
 	gauge(pendingDesc, "gated", d.Gated)

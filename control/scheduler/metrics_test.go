@@ -8,7 +8,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/queue"
 )
 
 // values are the lines of a page of metrics, by name with labels.
@@ -110,4 +113,82 @@ func TestMetricsAfterAScript(t *testing.T) {
 			t.Log(page)
 		}
 	})
+}
+
+// TestIncomingPodsAreToldByWhatWokeThem holds queue_incoming_pods_total of a run in which every pod is woken by something else. That
+// every cause has its name, engine/queue holds.
+func TestIncomingPodsAreToldByWhatWokeThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		change := func(f func(*corev1.Node)) {
+			t.Helper()
+			n, err := client.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
+			if err == nil {
+				f(n)
+				_, err = client.CoreV1().Nodes().Update(t.Context(), n, metav1.UpdateOptions{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		edit := func(name string, f func(*corev1.Pod)) {
+			t.Helper()
+			p := get(t, client, name)
+			f(p)
+			if _, err := client.CoreV1().Pods("default").Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		create(t, client, "gated", "100m", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} })
+		create(t, client, "choosy", "100m", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} })
+		create(t, client, "big", "4")
+		time.Sleep(time.Minute)
+		edit("gated", func(p *corev1.Pod) { p.Spec.SchedulingGates = nil })
+		change(func(n *corev1.Node) { n.Labels = map[string]string{"disk": "ssd"} })
+		change(func(n *corev1.Node) { n.Status.Allocatable["cpu"] = resource.MustParse("8") })
+		time.Sleep(time.Minute)
+		change(func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
+		})
+		create(t, client, "kept-off", "100m")
+		create(t, client, "changed", "100m")
+		create(t, client, "huge", "64")
+		time.Sleep(time.Minute)
+		edit("changed", func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "k"}} })
+		time.Sleep(time.Minute)
+		change(func(n *corev1.Node) { n.Spec.Taints = nil })
+		time.Sleep(6 * time.Minute)
+		got := values(scrape(s, "good").Body.String())
+		for event, want := range map[string]string{"PodAdd": "5", "PodUpdatePodSchedulingGatesEliminated": "1", "NodeUpdateNodeLabel": "1",
+			"NodeUpdateNodeAllocatable": "1", "PodUpdate": "1", "NodeUpdateNodeTaint": "1", "UnschedulableTimeout": "1"} {
+			if n := got[fmt.Sprintf(`scheduler_queue_incoming_pods_total{event=%q,queue="active"}`, event)]; n != want {
+				t.Errorf("%s brought %q pods, want %s", event, n, want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A pod that waits for its binding is in flight, and in no queue: it would look as if nobody took it.
+func TestPodsInFlightAreNotPending(t *testing.T) {
+	m := newMetrics(nil)
+	m.depths = queue.Depths{Active: 1, InFlight: 2}
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, metric := range f.Metric {
+			for _, l := range metric.Label {
+				got[f.GetName()+" "+l.GetValue()] = metric.Gauge.GetValue()
+			}
+		}
+	}
+	if got["scheduler_pending_pods active"] != 1 || got["scheduler_inflight_events PodPopped"] != 2 {
+		t.Errorf("%v", got)
+	}
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -151,6 +152,50 @@ func TestArrivalsNamePoolAndCause(t *testing.T) {
 	for i := range want {
 		if got[i] != want[i] {
 			t.Errorf("arrival %d is %q, want %q", i, got[i], want[i])
+		}
+	}
+}
+
+// TestEveryCauseHasKubeSchedulersName holds the label values of queue_incoming_pods_total. A star stands for what was done to the object.
+func TestEveryCauseHasKubeSchedulersName(t *testing.T) {
+	for cause, want := range map[Cause]string{
+		PodAdd: "PodAdd", PodUpdate: "PodUpdate", GatesGone: "PodUpdatePodSchedulingGatesEliminated", AttemptFailed: "ScheduleAttemptFailure",
+		BackoffComplete: "BackoffComplete", Leftover: "UnschedulableTimeout", ForceActivate: "ForceActivate", Audited: "SelfAudit",
+	} {
+		if got := cause.String(); got != want {
+			t.Errorf("cause %d is %q, want %q", cause, got, want)
+		}
+	}
+	changes := map[decision.Change]string{
+		decision.NodeAdded: "NodeAdd", decision.NodeRemoved: "NodeDelete", decision.NodeAllocatable: "NodeUpdateNodeAllocatable",
+		decision.NodeLabels: "NodeUpdateNodeLabel", decision.NodeTaints: "NodeUpdateNodeTaint", decision.NodeSchedulable: "NodeUpdateNodeTaint",
+		decision.NodeFeatures: "NodeUpdateNodeDeclaredFeature", decision.PodAssigned: "AssignedPodAdd", decision.PodRelabelled: "AssignedPodUpdatePodLabel",
+		decision.PodScaledDown: "AssignedPodUpdatePodScaleDown", decision.PodLeaving: "AssignedPodUpdate", decision.PodRemoved: "AssignedPodDelete",
+		decision.GroupChanged: "Group*", decision.NamespaceRelabel: "Namespace*", decision.ClaimChanged: "PersistentVolumeClaim*",
+		decision.VolumeChanged: "PersistentVolume*", decision.ClassChanged: "storage.k8s.io/StorageClass*", decision.CSINodeChanged: "storage.k8s.io/CSINode*",
+		decision.CSIDriverChanged: "storage.k8s.io/CSIDriver*", decision.CapacityChanged: "storage.k8s.io/CSIStorageCapacity*",
+		decision.AttachmentChanged: "storage.k8s.io/VolumeAttachment*", decision.BudgetChanged: "PodDisruptionBudget*",
+		decision.DevicesChanged: "resource.k8s.io/ResourceClaim*", decision.HoldEnded: "berth.dev/Hold*",
+	}
+	if len(changes) != decision.NumChanges {
+		t.Errorf("%d kinds of changes are looked at, there are %d", len(changes), decision.NumChanges)
+	}
+	for kind, name := range changes {
+		for done, d := range map[string]decision.Delta{"Add": {Kinds: kind, New: t}, "Update": {Kinds: kind, Old: t, New: t}, "Delete": {Kinds: kind, Old: t}} {
+			q := testQueue()
+			q.Enter(t0, Pod{UID: "a"})
+			next(q, t0)
+			q.Reject(t0, "a", 0)
+			q.Changed(t0, d)
+			woken, want := "", strings.Replace(name, "*", done, 1)
+			q.Arrivals(func(p Pool, c Cause, n uint64) {
+				if p == Backoff {
+					woken += c.String()
+				}
+			})
+			if woken != want {
+				t.Errorf("%s of change %b wakes by %q, want %q", done, kind, woken, want)
+			}
 		}
 	}
 }
