@@ -15,16 +15,16 @@ import (
 
 // report writes what a pass found into the namespace's status, if it says
 // something new.
-func (l *loop) report(ctx context.Context, ns *corev1.Namespace, found *content) error {
+func (e *emptier) report(ctx context.Context, ns *corev1.Namespace, found *content) error {
 	changed := ns.DeepCopy()
 	changed.Status.Phase = corev1.NamespaceTerminating
 	for _, c := range found.conditions() {
-		changed.Status.Conditions = setCondition(changed.Status.Conditions, c, metav1.NewTime(l.now()))
+		changed.Status.Conditions = setCondition(changed.Status.Conditions, c, metav1.NewTime(e.now()))
 	}
 	if equality.Semantic.DeepEqual(ns.Status, changed.Status) {
 		return nil
 	}
-	_, err := l.client.CoreV1().Namespaces().UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	_, err := e.client.CoreV1().Namespaces().UpdateStatus(ctx, changed, metav1.UpdateOptions{})
 	return err
 }
 

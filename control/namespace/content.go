@@ -36,27 +36,27 @@ type deletable struct {
 var podsResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // empty deletes everything in the namespace, pods before all else.
-func (l *loop) empty(ctx context.Context, namespace string) *content {
+func (e *emptier) empty(ctx context.Context, namespace string) *content {
 	c := &content{remaining: map[schema.GroupVersionResource]int{}, finalizers: map[string]int{}}
-	resources := l.resources(c)
+	resources := e.resources(c)
 	pods := slices.IndexFunc(resources, func(d deletable) bool { return d.GroupVersionResource == podsResource })
 	if pods >= 0 {
-		l.emptyOne(ctx, namespace, resources[pods], c)
+		e.emptyOne(ctx, namespace, resources[pods], c)
 		if len(c.remaining) > 0 || len(c.deletion) > 0 {
 			return c
 		}
 		resources = slices.Delete(resources, pods, pods+1)
 	}
 	for _, d := range resources {
-		l.emptyOne(ctx, namespace, d, c)
+		e.emptyOne(ctx, namespace, d, c)
 	}
 	return c
 }
 
 // resources lists what can be deleted by namespace; what could not be found
 // out goes into c.
-func (l *loop) resources(c *content) []deletable {
-	lists, err := l.discover()
+func (e *emptier) resources(c *content) []deletable {
+	lists, err := e.discover()
 	if err != nil {
 		c.discovery = append(c.discovery, err)
 	}
@@ -80,12 +80,12 @@ func (l *loop) resources(c *content) []deletable {
 }
 
 // emptyOne deletes all objects of one resource and counts what is left.
-func (l *loop) emptyOne(ctx context.Context, namespace string, d deletable, c *content) {
-	client := l.metadata.Resource(d.GroupVersionResource).Namespace(namespace)
+func (e *emptier) emptyOne(ctx context.Context, namespace string, d deletable, c *content) {
+	client := e.metadata.Resource(d.GroupVersionResource).Namespace(namespace)
 	// In most namespaces most kinds have no objects: ask before deleting.
 	left, err := list(ctx, client)
 	if err == nil && slices.ContainsFunc(left, undeleted) {
-		if err = l.remove(ctx, client, d, left); err == nil {
+		if err = e.remove(ctx, client, d, left); err == nil {
 			left, err = list(ctx, client)
 		}
 	}
@@ -119,7 +119,7 @@ func list(ctx context.Context, client metadata.ResourceInterface) ([]metav1.Part
 	return found.Items, nil
 }
 
-func (l *loop) remove(ctx context.Context, client metadata.ResourceInterface, d deletable, objects []metav1.PartialObjectMetadata) error {
+func (e *emptier) remove(ctx context.Context, client metadata.ResourceInterface, d deletable, objects []metav1.PartialObjectMetadata) error {
 	background := metav1.DeletePropagationBackground
 	opts := metav1.DeleteOptions{PropagationPolicy: &background}
 	if d.collection {

@@ -15,8 +15,9 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/control/loop"
 )
 
 const (
@@ -32,16 +33,14 @@ const (
 // the list holds what could be found out.
 type Discover func() ([]*metav1.APIResourceList, error)
 
-// loop empties namespaces, one key a namespace.
-type loop struct {
+// emptier empties namespaces, one key a namespace.
+type emptier struct {
 	client     kubernetes.Interface
 	metadata   metadata.Interface
 	discover   Discover
-	queue      workqueue.TypedRateLimitingInterface[string]
 	namespaces corelisters.NamespaceLister
 	now        func() time.Time
 	settle     time.Duration
-	log        klog.Logger
 }
 
 // Run empties deleted namespaces until ctx ends. factory (started here if it
@@ -50,22 +49,18 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 	discover := func() ([]*metav1.APIResourceList, error) {
 		return discovery.ServerPreferredNamespacedResourcesWithContext(ctx, discovery.ToDiscoveryInterfaceWithContext(client.Discovery()))
 	}
-	l := &loop{client: client, metadata: objects, discover: discover, now: time.Now, settle: settle, log: log}
-	return l.run(ctx, factory)
+	e := &emptier{client: client, metadata: objects, discover: discover, now: time.Now, settle: settle}
+	return e.run(ctx, factory, log)
 }
 
-func (l *loop) run(ctx context.Context, factory informers.SharedInformerFactory) error {
-	l.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
-	defer l.queue.ShutDown()
+func (e *emptier) run(ctx context.Context, factory informers.SharedInformerFactory, log klog.Logger) error {
 	namespaces := factory.Core().V1().Namespaces()
-	l.namespaces = namespaces.Lister()
-	add := func(obj any) {
-		if ns, ok := obj.(*corev1.Namespace); ok && !ns.DeletionTimestamp.IsZero() {
-			l.queue.Add(ns.Name)
+	e.namespaces = namespaces.Lister()
+	keys := loop.New("namespace", "Emptying the namespace", log, e.sync)
+	if err := loop.Watch(namespaces.Informer(), func(_, now *corev1.Namespace) {
+		if now != nil && !now.DeletionTimestamp.IsZero() {
+			keys.Add(now.Name)
 		}
-	}
-	if _, err := namespaces.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) },
 	}); err != nil {
 		return err
 	}
@@ -73,41 +68,13 @@ func (l *loop) run(ctx context.Context, factory informers.SharedInformerFactory)
 	if !cache.WaitForCacheSync(ctx.Done(), namespaces.Informer().HasSynced) {
 		return nil
 	}
-	for range workers {
-		go func() {
-			for l.next(ctx) {
-			}
-		}()
-	}
-	<-ctx.Done()
+	keys.Run(ctx, workers)
 	return nil
 }
 
-func (l *loop) next(ctx context.Context) bool {
-	name, down := l.queue.Get()
-	if down {
-		return false
-	}
-	defer l.queue.Done(name)
-	wait, err := l.sync(ctx, name)
-	switch {
-	case err != nil:
-		if ctx.Err() == nil && !apierrors.IsConflict(err) {
-			l.log.Error(err, "Emptying the namespace failed; trying again", "namespace", name)
-		}
-		l.queue.AddRateLimited(name)
-	case wait > 0:
-		l.queue.Forget(name)
-		l.queue.AddAfter(name, wait)
-	default:
-		l.queue.Forget(name)
-	}
-	return true
-}
-
 // sync takes a namespace as far as it goes now; wait > 0 asks to be called again.
-func (l *loop) sync(ctx context.Context, name string) (wait time.Duration, err error) {
-	cached, err := l.namespaces.Get(name)
+func (e *emptier) sync(ctx context.Context, name string) (wait time.Duration, err error) {
+	cached, err := e.namespaces.Get(name)
 	if apierrors.IsNotFound(err) || err == nil && cached.DeletionTimestamp.IsZero() {
 		return 0, nil
 	}
@@ -117,8 +84,8 @@ func (l *loop) sync(ctx context.Context, name string) (wait time.Duration, err e
 	if !slices.Contains(cached.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		return 0, nil // finalized already; other finalizers are for others
 	}
-	found := l.empty(ctx, name)
-	if err := l.report(ctx, cached, found); err != nil {
+	found := e.empty(ctx, name)
+	if err := e.report(ctx, cached, found); err != nil {
 		return 0, gone(err)
 	}
 	if err := found.failure(); err != nil {
@@ -127,21 +94,21 @@ func (l *loop) sync(ctx context.Context, name string) (wait time.Duration, err e
 	if len(found.remaining) > 0 {
 		return again, nil
 	}
-	if late := cached.DeletionTimestamp.Add(l.settle).Sub(l.now()); late > 0 {
+	if late := cached.DeletionTimestamp.Add(e.settle).Sub(e.now()); late > 0 {
 		return late, nil
 	}
-	return 0, gone(l.finalize(ctx, name))
+	return 0, gone(e.finalize(ctx, name))
 }
 
 // finalize takes the finalizer off, on the newest version: nothing else about
 // the namespace matters now.
-func (l *loop) finalize(ctx context.Context, name string) error {
-	ns, err := l.client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+func (e *emptier) finalize(ctx context.Context, name string) error {
+	ns, err := e.client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
-	_, err = l.client.CoreV1().Namespaces().Finalize(ctx, ns, metav1.UpdateOptions{})
+	_, err = e.client.CoreV1().Namespaces().Finalize(ctx, ns, metav1.UpdateOptions{})
 	return err
 }
 

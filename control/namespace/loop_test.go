@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,9 +23,9 @@ import (
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// rig is a loop over fakes; the clock stands until moved.
+// rig is an emptier over fakes; the clock stands until moved.
 type rig struct {
-	*loop
+	*emptier
 	client    *fake.Clientset
 	objects   *metadatafake.FakeMetadataClient
 	now       time.Time
@@ -63,9 +64,9 @@ func newRig(t *testing.T, objects ...*metav1.PartialObjectMetadata) *rig {
 		return true, nil, r.objects.Tracker().Delete(pods, "a", "p") // the fake client does nothing
 	})
 	factory := informers.NewSharedInformerFactory(r.client, 0)
-	r.loop = &loop{
+	r.emptier = &emptier{
 		client: r.client, metadata: r.objects, namespaces: factory.Core().V1().Namespaces().Lister(),
-		now: func() time.Time { return r.now }, settle: settle, log: klog.Background(),
+		now: func() time.Time { return r.now }, settle: settle,
 		discover: func() ([]*metav1.APIResourceList, error) { return served, r.discovery },
 	}
 	factory.Start(t.Context().Done())
@@ -186,6 +187,30 @@ func TestFailuresAreToldAndStopTheEnd(t *testing.T) {
 	}
 }
 
+// TestTheLoopEndsWhenItsWorkIsDone: only then may another copy begin.
+func TestTheLoopEndsWhenItsWorkIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, object("Pod", "p"))
+		answer, ended := make(chan bool), make(chan error, 1)
+		r.objects.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			<-answer
+			return false, nil, nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { ended <- r.run(ctx, informers.NewSharedInformerFactory(r.client, 0), klog.Background()) }()
+		time.Sleep(time.Second)
+		cancel()
+		time.Sleep(time.Second)
+		if len(ended) > 0 {
+			t.Error("it ended while an answer was awaited")
+		}
+		close(answer)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestLivingNamespacesAreLeftAlone(t *testing.T) {
 	r := newRig(t, object("ConfigMap", "c"))
 	if err := r.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("namespaces"),
@@ -195,7 +220,7 @@ func TestLivingNamespacesAreLeftAlone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	factory := informers.NewSharedInformerFactory(r.client, 0)
-	r.loop.namespaces = factory.Core().V1().Namespaces().Lister()
+	r.emptier.namespaces = factory.Core().V1().Namespaces().Lister()
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	if wait, err := r.sync(ctx, "a"); wait != 0 || err != nil {
