@@ -43,8 +43,8 @@ func newBin(t *testing.T, things ...*metav1.PartialObjectMetadata) *bin {
 	}
 	b := &bin{T: t, client: fake.NewSimpleMetadataClient(scheme, objects...), events: record.NewFakeRecorder(10)}
 	b.collector = &collector{metadata: b.client, events: b.events, graph: newGraph(), absent: lru.New(9), told: lru.New(9), log: klog.Background(),
-		kinds: map[schema.GroupKind]kind{configMaps.kind: configMaps,
-			{Kind: "Node"}: {schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}
+		kinds: map[schema.GroupKind]*watched{configMaps.kind: {of: configMaps},
+			{Kind: "Node"}: {of: kind{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}}
 	b.loop = loop.New("testing", "Testing", klog.Background(), b.sync)
 	b.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		switch a := a.(type) {

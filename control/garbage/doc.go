@@ -1,7 +1,7 @@
 // Package garbage deletes objects whose owners are gone.
 //
 // It watches the metadata of everything that can be deleted, but events, and keeps who belongs to whom
-// (graph). What happens to dependents is what the deletion of their owner asked for; the API server
+// (graph). Which kinds those are, in which version, is asked every 30 s. What happens to dependents is what the deletion of their owner asked for; the API server
 // has written that into the owner's finalizers:
 //
 //	background   the owner goes at once; its dependents are found without one, and deleted
@@ -15,6 +15,7 @@
 //   - of several owners, those that are gone are taken off, and the object stays;
 //   - an owner is one of the same namespace, or of none: another object with its uid is none. A dependent without a
 //     namespace whose owner has one is never deleted; an event says so;
+//   - a kind is watched in the version that is preferred by now, and what went while nobody watched is forgotten;
 //   - owners in a circle that are deleted in the foreground do not wait for each other for ever;
 //   - an owner of a kind that the API server does not know is no reason to delete anything.
 package garbage

@@ -1,6 +1,7 @@
 package garbage
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -128,6 +129,13 @@ func (g *graph) get(uid types.UID) (*object, []*object) {
 		}
 	}
 	return o, dependents
+}
+
+// all are the objects, in no order.
+func (g *graph) all() []*object {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Values(g.objects))
 }
 
 // blocks says that a dependent keeps an owner from going.

@@ -44,7 +44,7 @@ type collector struct {
 	log       klog.Logger
 
 	mu    sync.Mutex
-	kinds map[schema.GroupKind]kind
+	kinds map[schema.GroupKind]*watched
 	told  *lru.Cache // references of which an event was written
 }
 
@@ -55,7 +55,7 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 	defer stop()
 	l := &collector{
 		metadata: objects, discovery: client.Discovery(), events: events, graph: newGraph(), absent: lru.New(absentees), told: lru.New(absentees), log: log,
-		kinds: map[schema.GroupKind]kind{},
+		kinds: map[schema.GroupKind]*watched{},
 		shared: map[schema.GroupVersionResource]cache.SharedIndexInformer{
 			corev1.SchemeGroupVersion.WithResource("pods"):          factory.Core().V1().Pods().Informer(),
 			{Group: "apps", Version: "v1", Resource: "replicasets"}: factory.Apps().V1().ReplicaSets().Informer(),

@@ -46,7 +46,7 @@ type absentOwner struct {
 
 // owner says whether an owner is there, and whether it waits for its dependents.
 func (l *collector) owner(ctx context.Context, o *object, ref metav1.OwnerReference) (there, waits bool, err error) {
-	k, known := l.kindOf(ref.APIVersion, ref.Kind)
+	k, known := l.kindOf(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())
 	if !known {
 		return false, false, fmt.Errorf("%s %s/%s has owner %s, of kind %s in %s, which the API server does not serve for watching: it is left alone", o.resource.Resource, o.namespace, o.name, ref.Name, ref.Kind, ref.APIVersion)
 	}

@@ -93,49 +93,106 @@ func (l *collector) follow(ctx context.Context) error {
 	return nil
 }
 
-// extend watches the kinds that are not watched yet.
+// watched is a kind that feeds the graph.
+type watched struct {
+	of       kind
+	informer cache.SharedIndexInformer
+	synced   cache.InformerSynced
+	stop     func()
+}
+
+// extend watches the kinds that are not watched yet, or not in the version that is preferred by now, and no longer those that are gone.
 func (l *collector) extend(ctx context.Context) error {
 	found, err := discover(l.discovery)
 	if len(found) == 0 && err != nil {
 		return err
 	}
-	l.mu.Lock()
-	fresh := map[schema.GroupKind]kind{}
-	for gk, k := range found {
-		if _, there := l.kinds[gk]; !there {
-			fresh[gk] = k
-		}
-		l.kinds[gk] = k
+	if err == nil {
+		l.release(found)
 	}
-	l.mu.Unlock()
-	factory := metadatainformer.NewSharedInformerFactoryWithOptions(l.metadata, 0, metadatainformer.WithTransform(trim))
+	var fresh []*watched
 	var synced []cache.InformerSynced
-	for _, k := range fresh {
-		var informer cache.SharedIndexInformer
-		if shared, ok := l.shared[k.GroupVersionResource]; ok {
-			informer = shared
-		} else {
-			informer = factory.ForResource(k.GroupVersionResource).Informer()
+	for gk, k := range found {
+		if before, there := l.kindOf(gk); there && before == k {
+			continue
 		}
-		registration, err := informer.AddEventHandler(l.handler(k))
+		w, err := l.watch(ctx, k)
 		if err != nil {
 			return err
 		}
-		synced = append(synced, registration.HasSynced)
+		fresh, synced = append(fresh, w), append(synced, w.synced)
 	}
-	factory.Start(ctx.Done())
 	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if !cache.WaitForCacheSync(patient.Done(), synced...) && ctx.Err() == nil {
 		l.log.Info("Some kinds cannot be listed; what they own or belong to is found out as it is met", "kinds", len(synced))
 	}
+	l.sweep(fresh)
 	return nil
 }
 
-// handler feeds the graph.
-func (l *collector) handler(k kind) cache.ResourceEventHandler {
+// release stops watching the kinds that are not served any more. What the graph has of them stays until they are again.
+func (l *collector) release(found map[schema.GroupKind]kind) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for gk, w := range l.kinds {
+		if _, there := found[gk]; !there {
+			w.stop()
+			delete(l.kinds, gk)
+		}
+	}
+}
+
+// watch feeds the graph with the objects of a kind, in place of who did so in another version.
+func (l *collector) watch(ctx context.Context, k kind) (*watched, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watched{of: k, informer: l.shared[k.GroupVersionResource], stop: cancel}
+	factory := metadatainformer.NewSharedInformerFactoryWithOptions(l.metadata, 0, metadatainformer.WithTransform(trim))
+	if w.informer == nil {
+		w.informer = factory.ForResource(k.GroupVersionResource).Informer()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before := l.kinds[k.kind]; before != nil {
+		before.stop()
+	}
+	registration, err := w.informer.AddEventHandler(l.handler(ctx, k))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	w.synced, l.kinds[k.kind] = registration.HasSynced, w
+	factory.Start(ctx.Done())
+	return w, nil
+}
+
+// sweep takes out of the graph what kinds that were watched before, too, do not have any more.
+func (l *collector) sweep(fresh []*watched) {
+	known := l.graph.all() // before the stores are read: what comes meanwhile is in both
+	there := map[schema.GroupKind]map[types.UID]bool{}
+	for _, w := range fresh {
+		if !w.synced() {
+			continue
+		}
+		uids := map[types.UID]bool{}
+		for _, o := range w.informer.GetStore().List() {
+			if m, err := meta.Accessor(o); err == nil {
+				uids[m.GetUID()] = true
+			}
+		}
+		there[w.of.kind] = uids
+	}
+	for _, o := range known {
+		if uids, asked := there[o.kind]; asked && !uids[o.uid] {
+			l.look(l.graph.remove(o.uid))
+		}
+	}
+}
+
+// handler feeds the graph until ctx ends.
+func (l *collector) handler(ctx context.Context, k kind) cache.ResourceEventHandler {
 	upsert := func(obj any) {
-		if m, err := meta.Accessor(obj); err == nil {
+		if m, err := meta.Accessor(obj); err == nil && ctx.Err() == nil {
 			l.look(l.graph.upsert(compile(k.GroupVersionResource, k.kind, m)))
 		}
 	}
@@ -146,7 +203,7 @@ func (l *collector) handler(k kind) cache.ResourceEventHandler {
 			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = gone.Obj
 			}
-			if m, err := meta.Accessor(obj); err == nil {
+			if m, err := meta.Accessor(obj); err == nil && ctx.Err() == nil {
 				l.look(l.graph.remove(m.GetUID()))
 			}
 		},
@@ -159,10 +216,12 @@ func (l *collector) look(uids []types.UID) {
 	}
 }
 
-// kindOf finds the resource of an owner reference.
-func (l *collector) kindOf(apiVersion, name string) (kind, bool) {
+// kindOf finds the resource of a kind.
+func (l *collector) kindOf(gk schema.GroupKind) (kind, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k, ok := l.kinds[schema.FromAPIVersionAndKind(apiVersion, name).GroupKind()]
-	return k, ok
+	if w := l.kinds[gk]; w != nil {
+		return w.of, true
+	}
+	return kind{}, false
 }

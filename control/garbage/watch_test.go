@@ -1,0 +1,112 @@
+package garbage
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var gadgets = schema.GroupKind{Group: "example.com", Kind: "Gadget"}
+
+// served is an API server that has gadgets in the versions that it serves.
+type served struct {
+	*bin
+	api *fakediscovery.FakeDiscovery
+}
+
+func serving(t *testing.T, test func(s *served)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &served{newBin(t), &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}}
+		s.discovery, s.kinds = s.api, map[schema.GroupKind]*watched{}
+		go s.loop.Run(ctx, 0) // until ctx ends
+		s.versions("v1")
+		s.add("v1", "kept")
+		s.add("v1", "lost")
+		if err := s.follow(ctx); err != nil {
+			t.Fatal(err)
+		}
+		test(s)
+		cancel()
+		time.Sleep(time.Minute)
+	})
+}
+
+// versions are those of gadgets that are served from now on, the preferred one first.
+func (s *served) versions(versions ...string) {
+	s.api.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
+		{Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}}}
+	for _, v := range versions {
+		s.api.Resources = append(s.api.Resources, &metav1.APIResourceList{GroupVersion: "example.com/" + v, APIResources: []metav1.APIResource{
+			{Name: "gadgets", Kind: gadgets.Kind, Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}})
+	}
+}
+
+// add has a gadget in a version.
+func (s *served) add(version, name string) {
+	s.Helper()
+	m := thing(name)
+	m.TypeMeta = metav1.TypeMeta{APIVersion: "example.com/" + version, Kind: gadgets.Kind}
+	if err := s.client.Tracker().Create(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "gadgets"}, m, m.Namespace); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// knows compares the gadgets that the graph has, as version/name.
+func (s *served) knows(want ...string) {
+	s.Helper()
+	time.Sleep(rediscover + time.Second)
+	synctest.Wait()
+	var got []string
+	for _, o := range s.graph.all() {
+		if o.kind == gadgets {
+			got = append(got, o.resource.Version+"/"+o.name)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		s.Errorf("the graph has %v, want %v", got, want)
+	}
+}
+
+func TestAKindIsWatchedInTheVersionThatIsServed(t *testing.T) {
+	serving(t, func(s *served) {
+		s.knows("v1/kept", "v1/lost")
+		s.versions("v2")
+		s.add("v2", "kept")
+		s.add("v2", "new")
+		s.knows("v2/kept", "v2/new")
+		s.add("v1", "ghost")
+		s.knows("v2/kept", "v2/new")
+	})
+}
+
+func TestAKindThatComesBackIsWatchedAgain(t *testing.T) {
+	serving(t, func(s *served) {
+		s.versions()
+		s.knows("v1/kept", "v1/lost")
+		if _, there := s.kindOf(gadgets); there {
+			t.Error("the kind is not served, and still known")
+		}
+		v1 := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
+		if err := s.client.Tracker().Delete(v1, "ns", "lost"); err != nil {
+			t.Fatal(err)
+		}
+		s.add("v1", "new")
+		s.knows("v1/kept", "v1/lost")
+		s.graph.upsert(node(thing("dependent", "lost")))
+		s.versions("v1")
+		s.knows("v1/kept", "v1/new")
+		if o, _ := s.graph.get(types.UID("dependent")); o == nil {
+			t.Error("a ConfigMap went with the gadgets")
+		}
+	})
+}
