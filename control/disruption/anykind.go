@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,7 +29,11 @@ type anyKind struct {
 
 	mu    sync.Mutex
 	lacks map[schema.GroupVersionResource]bool // kinds without a scale
+	since time.Time                            // of what is known of kinds, here and in mapper
 }
+
+// remembered is how long it is believed what is known of kinds: a definition of a custom resource may come, or get a scale.
+const remembered = failedAgain / 2
 
 // NewScales asks the API server of a configuration.
 func NewScales(config *rest.Config, d discovery.DiscoveryInterface) (Scales, error) {
@@ -43,6 +48,7 @@ func NewScales(config *rest.Config, d discovery.DiscoveryInterface) (Scales, err
 
 // Scale asks for one scale.
 func (k *anyKind) Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error) {
+	k.forget()
 	gv, err := schema.ParseGroupVersion(o.APIVersion)
 	if err != nil {
 		return nil, &NoScaleError{Resource: o.APIVersion + " " + o.Kind}
@@ -70,6 +76,18 @@ func (k *anyKind) Scale(ctx context.Context, namespace string, o model.Owner) (*
 		return nil, nil
 	}
 	return nil, err
+}
+
+// forget drops what is known of kinds if that is old.
+func (k *anyKind) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.since) < remembered {
+		return
+	}
+	k.mapper.Reset()
+	clear(k.lacks)
+	k.since = time.Now()
 }
 
 func (k *anyKind) known(r schema.GroupVersionResource) bool {
