@@ -29,6 +29,7 @@ type tokens struct {
 
 type token struct {
 	value string
+	// renew is a time of the wall clock, as the token's end is: the monotonic one stands still while the machine sleeps.
 	renew time.Time
 }
 
@@ -54,7 +55,7 @@ func (t *tokens) get(ctx context.Context, client kubernetes.Interface, pod *core
 	if err != nil {
 		return "", fmt.Errorf("failed to fetch token: %w", err)
 	}
-	known = token{value: got.Status.Token, renew: now.Add(min(got.Status.ExpirationTimestamp.Sub(now)*8/10, tokenAge))}
+	known = token{value: got.Status.Token, renew: now.Round(0).Add(min(got.Status.ExpirationTimestamp.Sub(now)*8/10, tokenAge))}
 	t.mu.Lock()
 	t.known[s] = known
 	t.mu.Unlock()
