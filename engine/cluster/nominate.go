@@ -68,10 +68,6 @@ func (s *State) AppendNominatedNodes(to []NodeID) []NodeID {
 	return to
 }
 
-// NominatedNodes are the names of nodes, known or not, to which pods are
-// nominated, sorted.
-func (s *State) NominatedNodes() []string { return s.nominated.keys() }
-
 // holdsRoom says whether a pod counts on the node that it is nominated to. One
 // that is held by a scheduling gate or a device claim does not, as nobody is
 // going to place it.

@@ -99,15 +99,6 @@ func (r *Round) Evictable(p *Pod) bool { return !r.Moved(p) && r.evictor.lets(p)
 // its namespace.
 func (r *Round) Fits(p *Pod) bool { return r.evictor.fits(p) }
 
-// EvictedFrom is how many pods a node has lost in this round.
-func (r *Round) EvictedFrom(n *Node) int { return r.limits.node[n] }
-
-// EvictedIn is how many pods a namespace has lost in this round.
-func (r *Round) EvictedIn(namespace string) int { return r.limits.namespace[namespace] }
-
-// EvictedBy is how many pods went by a strategy in this round, of all profiles.
-func (r *Round) EvictedBy(strategy string) int { return r.limits.strategy[strategy] }
-
 // Evicted is how many pods went in this round.
 func (r *Round) Evicted() int { return len(r.moves) }
 

@@ -4,11 +4,10 @@ package rebalance
 type counts struct {
 	node      map[*Node]int
 	namespace map[string]int
-	strategy  map[string]int
 }
 
 func newCounts() counts {
-	return counts{node: map[*Node]int{}, namespace: map[string]int{}, strategy: map[string]int{}}
+	return counts{node: map[*Node]int{}, namespace: map[string]int{}}
 }
 
 // Evict proposes that a candidate leaves. It has been found Evictable and to Fit by the strategy. What is refused
@@ -50,7 +49,6 @@ func (r *Round) limited(c *Candidate, o Outcome) Outcome {
 func (r *Round) count(m *Move, by int) {
 	r.limits.node[m.Node] += by
 	r.limits.namespace[m.Pod.Namespace] += by
-	r.limits.strategy[m.Strategy] += by
 	if m.To == nil {
 		r.facts.left(m.Pod, by)
 	}

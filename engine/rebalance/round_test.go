@@ -47,14 +47,14 @@ func (s script) Run(r *Round) { s(r) }
 func picture(r *Round) string {
 	var out strings.Builder
 	for _, n := range r.Nodes() {
-		fmt.Fprintf(&out, "%s(-%d cpu %d):", n.Name, r.EvictedFrom(n), r.view.places[n].requested().MilliCPU)
+		fmt.Fprintf(&out, "%s(-%d cpu %d):", n.Name, r.limits.node[n], r.view.places[n].requested().MilliCPU)
 		for _, p := range r.PodsOn(n) {
 			out.WriteString(" " + p.Name)
 		}
 		out.WriteString("; ")
 	}
-	fmt.Fprintf(&out, "default -%d, Script -%d, all -%d, replicas %d",
-		r.EvictedIn("default"), r.EvictedBy("Script"), r.Evicted(), r.replicasOf("uid-rs"))
+	fmt.Fprintf(&out, "default -%d, all -%d, replicas %d",
+		r.limits.namespace["default"], r.Evicted(), r.replicasOf("uid-rs"))
 	return out.String()
 }
 
@@ -64,8 +64,8 @@ func TestTogether(t *testing.T) {
 	big := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Requests{MilliCPU: 100}} }
 	nodes := numbered(3)
 	s := testSnapshot(nodes, testPod("a", "n1", big), testPod("b", "n1", big), testPod("c", "n2", big))
-	before := "n1(-0 cpu 200): a b; n2(-0 cpu 100): c; n3(-0 cpu 0):; default -0, Script -0, all -0, replicas 3"
-	after := "n1(-1 cpu 100): b; n2(-0 cpu 200): a c; n3(-0 cpu 0):; default -1, Script -1, all -1, replicas 3"
+	before := "n1(-0 cpu 200): a b; n2(-0 cpu 100): c; n3(-0 cpu 0):; default -0, all -0, replicas 3"
+	after := "n1(-1 cpu 100): b; n2(-0 cpu 200): a c; n3(-0 cpu 0):; default -1, all -1, replicas 3"
 	m := &evicter{place: func(*Candidate) *Node { return nodes[1] }}
 	evict(t, s, &Policy{}, m, script(func(r *Round) {
 		a, seen := r.PodsOn(nodes[0])[0], r.PodsOn(nodes[0])
