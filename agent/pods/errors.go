@@ -26,6 +26,9 @@ func missing(err error) bool { return err != nil && status.Code(err) == codes.No
 // refused says that the runtime does not run pods that ask for this.
 func refused(err error) bool { return status.Code(err) == codes.InvalidArgument }
 
+// refusedReason is what the state of a container says that waits for something which its runtime does not do.
+const refusedReason = "RefusedByRuntime"
+
 // portTaken says that a host port leads to a pod of another node of the machine. This one's are kept apart by the scheduler.
 func portTaken(err error) bool { return errors.Is(err, network.ErrPortTaken) }
 
@@ -33,11 +36,19 @@ func portTaken(err error) bool { return errors.Is(err, network.ErrPortTaken) }
 func notMade(err error) error {
 	switch {
 	case refused(err):
-		return &Wait{Reason: "RefusedByRuntime", Message: message(err)}
+		return &Wait{Reason: refusedReason, Message: message(err)}
 	case portTaken(err):
 		return &Wait{Reason: "HostPortInUse", Message: message(err)}
 	}
 	return fmt.Errorf("failed to create pod sandbox: %w", err)
+}
+
+// notCreated is why there is no container.
+func notCreated(err error) error {
+	if refused(err) {
+		return &Wait{Reason: refusedReason, Message: message(err)}
+	}
+	return &Wait{Reason: "CreateContainerError", Message: message(err)}
 }
 
 // away says that the runtime did not answer: what it did is not known.

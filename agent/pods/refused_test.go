@@ -2,10 +2,15 @@ package pods
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/engine/podlife"
 )
 
 func TestRefused(t *testing.T) {
@@ -17,5 +22,22 @@ func TestRefused(t *testing.T) {
 		if refused(err) != want {
 			t.Errorf("%v: refused %t, want %t", err, !want, want)
 		}
+	}
+}
+
+// What the runtime refuses is told by one name, whenever it is seen.
+func TestRefusalsAreTold(t *testing.T) {
+	for _, method := range []string{"RunPodSandbox", "CreateContainer"} {
+		t.Run(method, func(t *testing.T) {
+			g := newRig(t)
+			g.service.Fail(method, status.Error(codes.InvalidArgument, "the embedded runtime refuses this"))
+			g.admit(testPod("web", "a"))
+			g.await("it is told", func() bool {
+				return slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
+					w, ok := r.Event.(podlife.Waiting)
+					return ok && w.Reason == "RefusedByRuntime" && strings.Contains(w.Message, "refuses this")
+				})
+			})
+		})
 	}
 }

@@ -220,7 +220,7 @@ func TestAUserNamespaceIsNotLeftOut(t *testing.T) {
 	no := false
 	pod.Spec.HostUsers = &no
 	g.admit(pod)
-	g.until(pod, "a=starting(ContainerCreating)")
+	g.until(pod, "a=starting(RefusedByRuntime)")
 	g.await("it is told", func() bool {
 		return slices.Contains(g.events, "web/ FailedCreatePodSandBox: Failed to create pod sandbox: hostUsers false: user namespaces are not supported")
 	})

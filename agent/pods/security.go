@@ -2,7 +2,6 @@ package pods
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -217,7 +216,7 @@ func sysctls(pod *corev1.Pod) map[string]string {
 // gets none: without one it would be root on the node.
 func (r *Runner) handler(ctx context.Context, pod *corev1.Pod) (string, error) {
 	if users := pod.Spec.HostUsers; users != nil && !*users {
-		return "", errors.New("hostUsers false: user namespaces are not supported")
+		return "", &Wait{Reason: refusedReason, Message: "hostUsers false: user namespaces are not supported"}
 	}
 	name := pod.Spec.RuntimeClassName
 	if name == nil || *name == "" {

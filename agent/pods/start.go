@@ -114,7 +114,7 @@ func (p *pod) create(c *run, b *box, config *cri.ContainerConfig) error {
 		p.mu.Lock()
 		c.unsure = true
 		p.mu.Unlock()
-		return &Wait{Reason: "CreateContainerError", Message: message(err)}
+		return notCreated(err)
 	}
 	info := &runtime.ContainerInfo{Name: c.name, ID: r.containerID(id), Image: config.Image.GetImage()}
 	p.mu.Lock()
