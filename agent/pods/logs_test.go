@@ -1,16 +1,23 @@
 package pods
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/engine/podlife"
 )
 
 func TestLogsRotate(t *testing.T) {
@@ -125,6 +132,62 @@ func TestOOMKillsAreBelievedOnEvidence(t *testing.T) {
 			g.until(pod, tc.want)
 		})
 	}
+}
+
+// killing are cgroups of which those of pods have counted kills for want of memory, as on version 2.
+type killing struct{ n atomic.Int64 }
+
+func (k *killing) OOMKills(group string) int64 {
+	if strings.HasPrefix(path.Base(group), "pod") {
+		return k.n.Load()
+	}
+	return 0
+}
+func (*killing) Make(string, cgroup.Limits) error     { return nil }
+func (*killing) Kill(string) error                    { return nil }
+func (*killing) Remove(context.Context, string) error { return nil }
+func (*killing) Exists(string) bool                   { return true }
+func (*killing) Children(string) ([]string, error)    { return nil, nil }
+
+// A kill that the pod's cgroup has counted is evidence of one end: not of another, once the agent has started anew.
+func TestAKillIsToldOnce(t *testing.T) {
+	groups := &killing{}
+	g := newRig(t, func(o *Options) { o.Cgroups = groups })
+	pod := testPod("web", "a", "b")
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	groups.n.Store(1)
+	g.service.Exit("web", "a", 137, "")
+	g.until(pod, "a=up#1 b=up")
+	g.restart()
+	g.until(pod, "a=up#1 b=up")
+	g.service.Exit("web", "b", 137, "")
+	g.until(pod, "a=up#1 b=up#1")
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var told []string
+	for _, r := range g.reports {
+		if e, ok := r.Event.(podlife.Exited); ok {
+			told = append(told, e.Container+" "+e.Reason)
+		}
+	}
+	if want := []string{"a OOMKilled", "b "}; !slices.Equal(told, want) {
+		t.Errorf("ends were told as %q, want %q", told, want)
+	}
+}
+
+func TestAKillWhileNobodyLookedIsTold(t *testing.T) {
+	groups := &killing{}
+	g := newRig(t, func(o *Options) { o.Cgroups = groups })
+	pod := testPod("web", "a", "b")
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	g.admit(pod)
+	g.until(pod, "a=up b=up")
+	g.stop()
+	groups.n.Store(1)
+	g.service.Exit("web", "a", 137, "")
+	g.restart()
+	g.until(pod, "a=ended(137 OOMKilled) b=up")
 }
 
 func TestVictim(t *testing.T) {

@@ -130,3 +130,10 @@ func (r *Runner) oomKilled(p *pod, id string) bool {
 	p.kills = max(p.kills, inPod)
 	return r.kernel.killed(id) || r.kills(path.Join(group, id)) > 0 || more
 }
+
+// countKills takes those that the pod's cgroup has counted by now as told: they are evidence of no later end.
+func (p *pod) countKills() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kills = max(p.kills, p.runner.kills(Cgroup(p.runner.opts.CgroupRoot, p.object)))
+}

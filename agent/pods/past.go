@@ -173,6 +173,7 @@ func (r *Runner) Recall(object *corev1.Pod) (out []podlife.Status) {
 		seen[name] = true
 		out = append(out, p.recalled(status))
 	}
+	p.countKills()
 	return out
 }
 
