@@ -2,7 +2,9 @@ package pods
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,7 +61,7 @@ func (r *Runner) dns(pod *corev1.Pod) *cri.DNSConfig {
 	}
 	out := &cri.DNSConfig{}
 	if policy != corev1.DNSNone {
-		out = readResolvConf(r.opts.DNS.ResolvConf)
+		out = r.opts.DNS.node(pod.Spec.HostNetwork)
 	}
 	if domain := r.opts.DNS.Domain; policy == corev1.DNSClusterFirst {
 		out.Servers, out.Options = slices.Clone(r.opts.DNS.Servers), []string{"ndots:5"}
@@ -75,6 +77,47 @@ func (r *Runner) dns(pod *corev1.Pod) *cri.DNSConfig {
 	out.Servers = out.Servers[:min(len(out.Servers), maxServers)]
 	out.Searches = out.Searches[:min(len(out.Searches), maxSearches)]
 	return out
+}
+
+// node is what the node's file says, to a pod. In a network of its own a pod is all that is at loopback addresses: where
+// the file names no other server, those count that the node's resolver asks.
+func (d *DNS) node(hostNetwork bool) *cri.DNSConfig {
+	out := readResolvConf(d.ResolvConf)
+	if hostNetwork {
+		return out
+	}
+	if out.Servers = elsewhere(out.Servers); len(out.Servers) > 0 {
+		return out
+	}
+	behind := readResolvConf(d.Behind)
+	if behind.Servers = elsewhere(behind.Servers); len(behind.Servers) > 0 {
+		return behind
+	}
+	return out
+}
+
+// elsewhere are the servers that are not at loopback addresses.
+func elsewhere(servers []string) []string {
+	return slices.DeleteFunc(servers, func(s string) bool {
+		at, err := netip.ParseAddr(s)
+		return err == nil && (at.IsLoopback() || at.IsUnspecified())
+	})
+}
+
+// NoServers says why pods of a node with this file would have no server to ask for names; nil: they have.
+func NoServers(resolvConf string) error {
+	o := DNS{ResolvConf: resolvConf}
+	o.complete()
+	if len(o.node(false).Servers) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s names no server that pods reach: they resolve no names, unless dnsConfig or clusterDNS names one", o.ResolvConf)
+}
+
+// complete says where a machine has its files.
+func (d *DNS) complete() {
+	d.ResolvConf = cmp.Or(d.ResolvConf, "/etc/resolv.conf")
+	d.Behind = cmp.Or(d.Behind, "/run/systemd/resolve/resolv.conf")
 }
 
 // withoutDNS says that the pod wants the cluster's DNS and gets the node's, since there is none.

@@ -61,6 +61,9 @@ type DNS struct {
 	Domain  string   // of the cluster, such as cluster.local
 	// ResolvConf is the node's file, /etc/resolv.conf when empty.
 	ResolvConf string
+	// Behind is where the servers are that a resolver of the node's own asks, which pods do not reach:
+	// systemd-resolved's file when empty.
+	Behind string
 }
 
 // complete checks the options and fills in what they leave out.
@@ -88,9 +91,7 @@ func (o *Options) complete() error {
 	if o.Event == nil {
 		o.Event = func(*corev1.Pod, string, string, string, string) {}
 	}
-	if o.DNS.ResolvConf == "" {
-		o.DNS.ResolvConf = "/etc/resolv.conf"
-	}
+	o.DNS.complete()
 	if o.LogSize == 0 {
 		o.LogSize = 10 << 20
 	}
