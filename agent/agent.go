@@ -72,7 +72,10 @@ func New(opts Options) (*Agent, error) {
 		if a.nodes[want.Name] != nil {
 			return nil, fmt.Errorf("node %q is given twice", want.Name)
 		}
-		n := &node{want: want, real: real, news: make(chan struct{}, 1)}
+		n := &node{want: want, real: real, addresses: opts.Addresses, told: want.Status.Addresses, news: make(chan struct{}, 1)}
+		if n.addresses == nil {
+			n.addresses = func() []corev1.NodeAddress { return want.Status.Addresses }
+		}
 		if opts.Pressure != nil {
 			n.pressure = opts.Pressure(want.Name)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,9 @@ type node struct {
 	lease *coordinationv1.Lease // as written last
 	addrs addresses             // of a simulated node's pods; only the loop touches them
 	seen  *corev1.Node          // want, with what others say of it; only the loop touches it
+
+	addresses func() []corev1.NodeAddress // as they are now
+	told      []corev1.NodeAddress        // those that pods were told; only the loop touches it
 
 	pressure Pressure    // nil: nobody watches it
 	recalled atomic.Bool // pressure knows what the API had of the node's conditions
@@ -87,6 +91,7 @@ func (a *Agent) register(ctx context.Context, n *node) error {
 func (a *Agent) put(ctx context.Context, n *node) error {
 	nodes := a.opts.Client.CoreV1().Nodes()
 	want := n.want.DeepCopy()
+	want.Status.Addresses = n.addresses()
 	want.Status.Conditions = a.conditions(n, nil, metav1.Now())
 	if a.opts.Images != nil {
 		want.Status.Images = a.opts.Images(want.Name)
@@ -157,6 +162,20 @@ func withForeign(ours, seen, own corev1.ResourceList) corev1.ResourceList {
 	return out
 }
 
+// moved has the pods of a node that is reached elsewhere say so; how those ended that have is written.
+func (a *Agent) moved(n *node) {
+	now := n.addresses()
+	if slices.Equal(now, n.told) {
+		return
+	}
+	n.told = now
+	for _, p := range a.pods {
+		if phase := p.object.Status.Phase; p.node == n && phase != corev1.PodSucceeded && phase != corev1.PodFailed {
+			a.write(p)
+		}
+	}
+}
+
 // nodeChanged takes over what others say of a node: labels, taints, and resources that it does
 // not know of itself.
 func (a *Agent) nodeChanged(seen *corev1.Node) {
@@ -164,6 +183,7 @@ func (a *Agent) nodeChanged(seen *corev1.Node) {
 	if n == nil {
 		return
 	}
+	a.moved(n)
 	now := *n.want
 	now.Labels, now.Spec.Taints = seen.Labels, seen.Spec.Taints
 	now.Status.Allocatable = withForeign(now.Status.Allocatable, seen.Status.Allocatable, now.Status.Capacity)

@@ -40,6 +40,9 @@ type Options struct {
 	Pressure func(node string) Pressure
 	// Ready says why a node cannot run pods; nil, or an answer of nil: it can.
 	Ready func(node string) error
+	// Addresses are those of the node now, of an agent of one; nil: those of Nodes for good. Report the node
+	// when they change.
+	Addresses func() []corev1.NodeAddress
 	// Images are those that a node has, for its status; nil: none are told of.
 	Images func(node string) []corev1.ContainerImage
 

@@ -47,7 +47,7 @@ func status(p *pod) corev1.PodStatus {
 
 // addressed puts in the addresses of the pod and of its node.
 func addressed(out *corev1.PodStatus, p *pod) {
-	for _, a := range p.node.want.Status.Addresses {
+	for _, a := range p.node.addresses() {
 		if a.Type == corev1.NodeInternalIP {
 			out.HostIP, out.HostIPs = a.Address, []corev1.HostIP{{IP: a.Address}}
 			break

@@ -60,6 +60,9 @@ func (n *node) make(ctx context.Context) (err error) {
 	if n.object, err = o.describe(ctx, n.host, n.service, n.listener.Addr().(*net.TCPAddr).Port); err != nil {
 		return err
 	}
+	if err := keepName(o.Root, o.Name); err != nil { // a disk that is full keeps nobody from making room there
+		o.Log.Error(err, "The next agent of this directory is not told what its node is called", "node", o.Name)
+	}
 	n.close = append(n.close, n.tell())
 	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.asIs, Log: o.Log}); err != nil {
 		return err
@@ -76,8 +79,12 @@ func (n *node) make(ctx context.Context) (err error) {
 // bound are all pods of the node.
 func (n *node) bound() []*corev1.Pod { return n.agent.Bound(n.opts.Name) }
 
-// asIs is the node as it is registered.
-func (n *node) asIs() *corev1.Node { return n.object }
+// asIs is the node as it is registered, and where it is reached now.
+func (n *node) asIs() *corev1.Node {
+	now := *n.object
+	now.Status.Addresses = n.opts.addresses()
+	return &now
+}
 
 func (n *node) dial(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
@@ -103,7 +110,7 @@ func (n *node) makeAgent() error {
 	a, err := agent.New(agent.Options{
 		Client: n.client, Nodes: []*corev1.Node{n.object}, Writers: o.Nodes.StatusWriters,
 		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, StatusInterval: o.Kubelet.NodeStatusReport,
-		Pressure: n.watched, Ready: n.health.ready, Images: n.imageList,
+		Pressure: n.watched, Ready: n.health.ready, Addresses: o.addresses, Images: n.imageList,
 		Sysctls: o.Kubelet.AllowedUnsafeSysctls, MaxRestartDelay: o.Kubelet.MaxRestartDelay, Shutdown: shutdownClasses(o.Kubelet.Shutdown),
 		Log: o.Log, Events: n.events, Metrics: metrics,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {

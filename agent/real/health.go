@@ -52,7 +52,7 @@ func (h *health) look(ctx context.Context, ask func(context.Context) (*criapi.Ru
 	if err != nil {
 		err = fmt.Errorf("container runtime is down: %w", err)
 	} else {
-		err = unready(s)
+		err = Unready(s)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,8 +61,8 @@ func (h *health) look(ctx context.Context, ask func(context.Context) (*criapi.Ru
 	return !same
 }
 
-// unready words the conditions that keep pods from being run.
-func unready(s *criapi.RuntimeStatus) error {
+// Unready words the conditions that keep pods from being run.
+func Unready(s *criapi.RuntimeStatus) error {
 	var errs []error
 	for _, c := range s.GetConditions() {
 		if (c.Type == criapi.RuntimeReady || c.Type == criapi.NetworkReady) && !c.Status {

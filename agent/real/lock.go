@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +31,23 @@ func lock(root string) (unlock func(), err error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return func() { _ = f.Close() }, nil
+}
+
+// nameFile has the name of a directory's node in it.
+const nameFile = "node-name"
+
+// KeptName is what the node of an agent's directory was called last, "" if there was none: by it its pods are found
+// again, whatever the machine is called meanwhile.
+func KeptName(root string) string {
+	text, _ := os.ReadFile(filepath.Join(root, nameFile))
+	return strings.TrimSpace(string(text))
+}
+
+func keepName(root, name string) error {
+	if KeptName(root) == name {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(root, nameFile), []byte(name+"\n"), 0o600)
 }
 
 // releaseWithin is how long it takes at most until an agent that was killed has let go.

@@ -30,6 +30,21 @@ func TestOneAgentADirectory(t *testing.T) {
 	}
 }
 
+// TestKeptName: an agent's directory says what its node was called last.
+func TestKeptName(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"", "a", "b"} {
+		if name != "" {
+			if err := keepName(root, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if kept := KeptName(root); kept != name {
+			t.Errorf("kept: %q, want %q", kept, name)
+		}
+	}
+}
+
 func TestOneAgentACgroup(t *testing.T) {
 	host, err := cgroup.Find()
 	group := "/berth-lock-" + strconv.Itoa(os.Getpid())

@@ -7,7 +7,9 @@ import (
 	"net"
 	"os"
 	goruntime "runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
@@ -36,11 +38,7 @@ func (o *Options) describe(ctx context.Context, host *cgroup.Host, service runti
 	if err := left(o.Name, n.Status.Capacity, n.Status.Allocatable); err != nil {
 		return nil, err
 	}
-	address := o.Address
-	if address == "" {
-		address = machineAddress()
-	}
-	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: o.Name}, {Type: corev1.NodeInternalIP, Address: address}}
+	n.Status.Addresses = o.addresses()
 	n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
 	version, err := service.Version(ctx)
 	if err != nil {
@@ -88,6 +86,32 @@ func (o *Options) capacity(host *cgroup.Host) (corev1.ResourceList, error) {
 		corev1.ResourcePods:             *resource.NewQuantity(maxPods(&o.Kubelet), resource.DecimalSI),
 		corev1.ResourceEphemeralStorage: *resource.NewQuantity(int64(fs.Blocks)*fs.Frsize, resource.BinarySI),
 	}, nil
+}
+
+// addresses are where the node is reached now.
+func (o *Options) addresses() []corev1.NodeAddress {
+	address := o.Address
+	if address == "" {
+		address = machineAddress()
+	}
+	return []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: o.Name}, {Type: corev1.NodeInternalIP, Address: address}}
+}
+
+// follow reports the node whenever it is reached elsewhere: a laptop changes its network, a VPN comes or goes.
+func (n *node) follow(ctx context.Context) {
+	at := n.object.Status.Addresses
+	for tick := time.NewTicker(askEvery); ; {
+		if now := n.opts.addresses(); !slices.Equal(now, at) {
+			at = now
+			n.agent.Report(n.opts.Name)
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // machineAddress is the address that this machine would reach others from; that

@@ -71,6 +71,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	o.Started(n.words())
+	if err := pods.NoServers(o.Kubelet.ResolvConf); err != nil && len(o.Kubelet.ClusterDNS) == 0 {
+		n.events.Event(n.reference(), corev1.EventTypeWarning, "NoNameServers", err.Error())
+	}
 	if err := n.serve(ctx, server.Run); err != nil {
 		return err
 	}
@@ -102,6 +105,7 @@ func (n *node) serve(parent context.Context, server func(context.Context) error)
 	quiet(func(ctx context.Context) {
 		n.health.watch(ctx, n.service.Status, func() { n.agent.Report(n.opts.Name) })
 	})
+	quiet(n.follow)
 	part(func(ctx context.Context) error { return n.pressure.Run(ctx, n.agent) })
 	part(server)
 	part(n.agent.Run)
