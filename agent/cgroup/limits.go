@@ -1,12 +1,14 @@
 package cgroup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Limits of a cgroup; 0 leaves what is there.
@@ -38,6 +40,15 @@ func (h *Host) Make(path string, l Limits) error {
 		}
 	}
 	return h.Limit(path, l)
+}
+
+// Try says why no cgroup can be made here, by making one, and removes it: what is mounted may be for reading only, and a
+// container's own root, which has processes, gives its controllers to none below it.
+func (h *Host) Try() error {
+	path := fmt.Sprintf("/berth-try-%d", os.Getpid())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return errors.Join(h.Make(path, Limits{}), h.Remove(ctx, path))
 }
 
 // making are the directories to make for a cgroup.

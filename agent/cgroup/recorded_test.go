@@ -1,9 +1,11 @@
 package cgroup_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -151,6 +153,36 @@ func TestStatOfVersion2(t *testing.T) {
 	}
 	if n, err := g.PidLimit(); err != nil || n != cgroup.Unlimited {
 		t.Errorf("pid limit %d, %v", n, err)
+	}
+}
+
+// TestTry: whether a cgroup can be made is known before a node is, and nothing of the trial stays.
+func TestTry(t *testing.T) {
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
+		t.Fatal(err)
+	}
+	h, err := cgroup.At(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(root, "sys/fs/cgroup")
+	before, _ := os.ReadDir(at)
+	gives := filepath.Join(at, "cgroup.subtree_control")
+	if err := os.Mkdir(gives, 0o755); err != nil { // nothing can be written there, as where the kernel says no
+		t.Fatal(err)
+	}
+	if err := h.Try(); err == nil || !strings.Contains(err.Error(), at+" cannot give the memory controller") {
+		t.Errorf("where controllers cannot be given: %v", err)
+	}
+	if err := errors.Join(os.Remove(gives), os.WriteFile(gives, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Try(); err != nil {
+		t.Errorf("where they can: %v", err)
+	}
+	if after, _ := os.ReadDir(at); len(after) != len(before)+1 {
+		t.Errorf("left: %v", after)
 	}
 }
 

@@ -35,6 +35,12 @@ func Missing() error {
 				lacks("cgroups without the %s controller", c)
 			}
 		}
+		if err := host.Try(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if ids, err := os.ReadFile("/proc/self/uid_map"); err == nil && !slices.Equal(strings.Fields(string(ids)), []string{"0", "0", "4294967295"}) {
+		lacks("root of a user namespace, not of the machine")
 	}
 	if kinds, err := os.ReadFile("/proc/filesystems"); err == nil && !slices.Contains(strings.Fields(string(kinds)), "overlay") {
 		lacks("no overlay file system in the kernel (try: modprobe overlay)")
