@@ -37,7 +37,7 @@ type Options struct {
 	Extenders config.Extenders
 
 	Preemption     preemption.Options
-	VictimsTimeout time.Duration // a pod whose victims are not gone within this chooses anew
+	VictimsTimeout time.Duration // a pod whose victims are not gone within their grace and this chooses anew
 	AuditEvery     time.Duration // how often a waiting pod is checked to have no node; 0: never
 	// How long a node that has thrown a pod out is taken to be under that pressure; 0: not at all.
 	AssumedPressure time.Duration

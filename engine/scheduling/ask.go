@@ -44,7 +44,11 @@ func (m *Machine) survey(now time.Time, a queue.Attempt, pod *model.Pod, placer 
 func (m *Machine) surveyAs(now time.Time, a queue.Attempt, pod, as *model.Pod, placer Surveyor) {
 	rec := placer.Survey(as)
 	if rec.Outcome != decision.Scheduled {
-		m.surveyed(now, a, pod, placer, rec)
+		m.surveyed(now, a, pod, rec)
+		return
+	}
+	if !m.profiles[pod.Spec.SchedulerName].asks(pod) { // they have a say in its victims alone
+		m.place(now, a, pod, rec.Choice)
 		return
 	}
 	var nodes []Total
@@ -124,7 +128,7 @@ func (m *Machine) noneLeft(now time.Time, q *asked, pod *model.Pod, placer Surve
 			rec.Rejectors = rec.Rejectors.With(n.Verdict.Rule)
 		}
 	}
-	m.surveyed(now, q.queue, pod, placer, &rec)
+	m.surveyed(now, q.queue, pod, &rec)
 }
 
 // refusal is an extender's verdict on a node. The rules let the pod onto it with everybody
@@ -144,41 +148,66 @@ func refusal(node string, failed []Failure) decision.Verdict {
 }
 
 // surveyed ends an attempt by a record, if it is not Scheduled.
-func (m *Machine) surveyed(now time.Time, a queue.Attempt, pod *model.Pod, placer Surveyor, rec *decision.Record) {
+func (m *Machine) surveyed(now time.Time, a queue.Attempt, pod *model.Pod, rec *decision.Record) {
 	s := placement.Summarize(rec, m.state.NumNodes())
 	if s.Outcome != decision.Infeasible {
 		m.conclude(now, a, pod, s)
 		return
 	}
-	p := m.unfinished(pod)
-	if p == nil {
-		var candidates []Candidate
-		candidates, p = placer.Candidates(pod, rec)
-		if p.Tried == decision.Nominated && m.profiles[pod.Spec.SchedulerName].asksVictims(pod) {
-			s.Preemption = p
-			m.ask(now, pod, &asked{queue: a, rec: rec, summary: s}, func(id uint64) Effect {
-				return AskVictims{ID: id, Pod: pod, Candidates: candidates}
-			})
-			return
-		}
-	}
-	s.Preemption = p
-	m.rejected(now, a, pod, s)
+	m.infeasible(now, a, pod, s, rec)
 }
 
-// victimsAnswered takes the best of the candidates that extenders left. When one of its
-// victims has gone meanwhile, the attempt begins again.
+// victimsAnswered takes the best of the candidates that extenders left. The cluster has moved on
+// meanwhile: when the pod fits somewhere now, or the choice would not be made any more, the attempt begins again.
 func (m *Machine) victimsAnswered(now time.Time, q *asked, pod *model.Pod, placer Surveyor, left []Candidate) {
 	p := placer.Among(pod, left)
-	for _, v := range p.Victims {
-		if is := m.state.Pod(v.UID); is == nil || is.NodeName != p.Node || is.Finished() {
-			m.survey(now, q.queue, pod, placer)
-			return
-		}
+	if p.Tried == decision.Nominated && !m.stands(p, q.rec, pod, placer) {
+		m.survey(now, q.queue, pod, placer)
+		return
 	}
 	if p.Tried != decision.Nominated {
 		p.Counts = q.summary.Preemption.Counts
 	}
 	q.summary.Preemption = p
 	m.rejected(now, q.queue, pod, q.summary)
+}
+
+// renewed is what is found now in the place of a record that extenders have changed: a node that one of them
+// refused stays refused.
+func renewed(old, now *decision.Record) *decision.Record {
+	refused := map[string]decision.Verdict{}
+	for i := range old.Nodes {
+		if n := &old.Nodes[i]; n.Verdict.Rule == decision.NoRule && !n.Verdict.Fits() {
+			refused[n.Name] = n.Verdict
+		}
+	}
+	if now.Outcome != decision.Scheduled || len(refused) == 0 {
+		return now
+	}
+	rec := *now
+	rec.Outcome, rec.Choice, rec.Top = decision.Infeasible, "", nil
+	for i := range rec.Nodes {
+		n := &rec.Nodes[i]
+		if v, ok := refused[n.Name]; ok && n.Verdict.Fits() {
+			n.Verdict = v
+		} else if n.Verdict.Fits() {
+			return now
+		}
+	}
+	return &rec
+}
+
+// stands says whether a choice that followed from a record can still be made: the pod fits nowhere,
+// the node is a candidate, and the victims are there.
+func (m *Machine) stands(p *decision.Preemption, old *decision.Record, pod *model.Pod, placer Surveyor) bool {
+	rec := renewed(old, placer.Survey(pod))
+	if rec.Outcome != decision.Infeasible {
+		return false
+	}
+	candidates, _ := m.candidates(pod, placer, rec)
+	return slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Node == p.Node }) &&
+		!slices.ContainsFunc(p.Victims, func(v *model.Pod) bool {
+			is := m.state.Pod(v.UID)
+			return is == nil || is.NodeName != p.Node || is.Finished()
+		})
 }

@@ -113,3 +113,37 @@ func TestExtendersSayWhoLeaves(t *testing.T) {
 		t.Errorf("preemption is %+v", p)
 	}
 }
+
+// asksVictims is a tale in which high, which fits nowhere, is asked about.
+func asksVictims(t *testing.T) *tale {
+	t.Helper()
+	s, high := newAskTale(t, true), small("high", "")
+	high.Spec = specOf(specKey{cpu: 900, priority: 5})
+	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
+	s.step("askvictims:high:n1,n2", high)
+	return s
+}
+
+func TestNobodyLeavesWhenThereIsRoomByThen(t *testing.T) {
+	s := asksVictims(t)
+	o := s.answers(Outcome{Candidates: s.last[0].(AskVictims).Candidates})
+	s.step("bind:high:n3", &model.Node{Name: "n3", UID: "n3", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000, Memory: 1 << 30}}, o)
+}
+
+func TestVictimsThatAreOfNoUseByThenStay(t *testing.T) {
+	s := asksVictims(t)
+	left := s.last[0].(AskVictims).Candidates[:1]
+	s.step("askvictims:high:n2", ranked("stays", "n1", 9), s.answers(Outcome{Candidates: left}))
+}
+
+// A node that an extender refused would fit still, and is not asked about for ever.
+func TestRefusedNodeIsNoRoom(t *testing.T) {
+	s := newAskTale(t, true)
+	s.m.profiles["default-scheduler"].Asked = s.m.profiles["default-scheduler"].AskedForVictims
+	s.step("", small("a", "n1"))
+	high := small("high", "")
+	high.Spec = specOf(specKey{cpu: 900, priority: 5})
+	s.step("ask:high:n2", high)
+	s.step("askvictims:high:n1", s.answers(Outcome{Answer: &Answer{Failed: []Failure{{Node: "n2", Reason: "cold"}}}}))
+	s.step("reject:high:unschedulable preempt:high:n1", s.answers(Outcome{Candidates: s.last[0].(AskVictims).Candidates}))
+}

@@ -54,7 +54,7 @@ func freshSummary() *decision.Summary {
 func (m *Machine) conclude(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary) {
 	switch s.Outcome {
 	case decision.Infeasible:
-		m.infeasible(now, a, pod, s)
+		m.infeasible(now, a, pod, s, nil)
 	case decision.Gated:
 		m.hold(now, pod, s.Verdict)
 	default:
@@ -66,6 +66,10 @@ func (m *Machine) conclude(now time.Time, a queue.Attempt, pod *model.Pod, s *de
 // place assumes the pod on its node and asks for the bind, or first for its volumes.
 // The room is taken from here on, which can be what others wait for (pod affinity).
 func (m *Machine) place(now time.Time, a queue.Attempt, pod *model.Pod, node string) {
+	if n := m.nominees[pod.UID]; n != nil && n.node != "" && n.phase <= tellAgain { // nobody knows what came of it
+		m.unnominate(now, pod)
+		pod = m.state.Pod(pod.UID)
+	}
 	plan, err := m.placers[pod.Spec.SchedulerName].Volumes(pod, node)
 	if err == nil {
 		err = m.state.Assume(pod, node)
@@ -79,7 +83,7 @@ func (m *Machine) place(now time.Time, a queue.Attempt, pod *model.Pod, node str
 	at := &attempt{uid: pod.UID, node: node, number: a.Number, first: a.First}
 	m.byPod[pod.UID] = at
 	if n := m.nominees[pod.UID]; n != nil && n.node != "" { // one that is taken back must still be told
-		m.endNominee(now, pod.UID)
+		m.dropNominee(now, pod.UID)
 	}
 	if plan != nil {
 		m.prepare(now, at, pod, plan)

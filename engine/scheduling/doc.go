@@ -26,15 +26,18 @@
 //
 //	waiting ──plan──▶ nominated, telling (Preempt) ──Done──▶ told ──last victim gone──▶ tried at once
 //	   ▲                │    ▲        │                       │
-//	   │ Refused: plan  │    │        │ Unknown, no answer    │ victims do not die in time:
-//	   │ once more,     │    └────────┘ the same again        │ Unnominate
+//	   │ Refused: plan  │    │        │ Unknown, no answer    │ victims do not die in time, or
+//	   │ once more,     │    └────────┘ the same again        │ no answer comes: Unnominate
 //	   └─ then overrule─┴─────────────────────────────────────┘
 //
 // The nomination holds room in the state from the moment of the choice, and the victims count
 // as leaving, whatever a lagging watch says; both are taken back when the Preempt turns
-// out not to have happened. While its Preempt is not answered the pod is not tried; after that
+// out not to have happened. While its Preempt is under way the pod is not tried; after that
 // every change that may help it is, but it chooses no other victims until those are gone or
 // late. Pods of lower priority that were nominated there lose that and are tried again.
+// Victims have their grace and Config.VictimsTimeout, from when the API knew, or was told first if it
+// does not answer. A node that was given up, or refused, is forsaken (forsaken.go): as long as a victim is there, others come
+// before it.
 //
 // A Hold (hold.go) concerns the waiting pods of its owner, which are tried again when it
 // comes, changes, goes or ends; wake is no later than the next end. Room whose reservation is
@@ -70,5 +73,5 @@
 //
 // Departures from Kubernetes: victims that do not die in time are given up
 // (Config.VictimsTimeout); a budget that changes in between is asked a second time before it
-// is overruled; a nominated pod whose specification changes chooses anew.
+// is overruled; a choice that is refused otherwise is made without that node; a nominated pod whose specification changes chooses anew.
 package scheduling

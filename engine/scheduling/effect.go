@@ -46,7 +46,8 @@ type Look struct {
 
 // Preempt asks for a pod to be nominated to a node, for the budgets to be
 // debited, and for the victims to be driven out. It is idempotent. Refused means that a
-// budget did not allow what was to be paid; nothing was deleted then.
+// budget did not allow what was to be paid, and the Outcome says which, or that something else does not
+// allow it; nothing was deleted then.
 type Preempt struct {
 	ID     uint64
 	Pod    *model.Pod

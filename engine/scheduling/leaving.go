@@ -81,7 +81,7 @@ func (m *Machine) wakeNominees(now time.Time, node string) {
 		return
 	}
 	m.eachNominated(id, func(q *model.Pod) {
-		if !q.Phantom && !m.unsettled(q.UID) && !m.victimsFor(q) {
+		if !q.Phantom && !m.unsettled(q.UID) && len(m.victims(q)) == 0 {
 			m.activate(now, q.UID)
 		}
 	})

@@ -34,7 +34,7 @@ type Config struct {
 	LookAgain   time.Duration // what had no answer is asked again after this
 
 	AskTimeout     time.Duration // extenders that have not answered within this have failed
-	VictimsTimeout time.Duration // a pod whose victims are not gone within this chooses anew
+	VictimsTimeout time.Duration // a pod whose victims are not gone within their grace and this chooses anew
 
 	// AuditEvery is how often one waiting pod, in turn, is checked to have no node
 	// still; 0: never.
@@ -76,7 +76,7 @@ type Machine struct {
 	nominees  map[string]*nominee  // by uid
 	byNominee map[uint64]*nominee  // by the id of the effect that is awaited
 	leaving   map[string]leaving   // victims, by uid
-	spurned   map[string]time.Time // pods whose Preempt was refused: until when none is tried
+	forsaken  map[string]*forsaken // by the uid of who has forsaken nodes
 
 	reports  map[string]*report // the last about each pod, by uid, until it is written
 	byReport map[uint64]*report // by the id of the effect
@@ -95,7 +95,7 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{}, profiles: map[string]*Profile{},
 		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{},
-		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]leaving{}, spurned: map[string]time.Time{},
+		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]leaving{}, forsaken: map[string]*forsaken{},
 		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: freshSummary()}
 	for _, p := range cfg.Profiles {
 		m.placers[p.Name], m.profiles[p.Name] = p.New(m.state), &p

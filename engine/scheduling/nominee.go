@@ -24,11 +24,11 @@ type nominee struct {
 	plan      *decision.Preemption // of a Preempt; nil for an Unnominate, and when another process preempts
 	id        uint64               // of the effect under way; 0 when none is
 	number    int                  // of the choice
+	since     time.Time            // the victims' time counts from here
 	deadline  time.Time
-	doubt     bool   // the effect had no answer, and may have been carried out
-	knocked   bool   // the pod came up while the effect was under way
-	ended     bool   // nobody waits any more; only what comes of the victims matters
-	avoid     string // a node whose victims did not die in time
+	doubt     bool // the effect had no answer, and may have been carried out
+	knocked   bool // the pod came up while the effect was under way
+	ended     bool // nobody waits any more; only what comes of the victims matters
 }
 
 func (n *nominee) due() time.Time { return n.deadline }
@@ -38,11 +38,10 @@ func (n *nominee) pod() string    { return n.uid }
 type phase uint8
 
 const (
-	telling    phase       = iota // the effect is under way
-	tellAgain                     // it had no answer, and is sent again at the deadline
-	told                          // the API knows; at the deadline the victims should be gone
-	planAgain                     // nothing came of it; at the deadline, if there is one, the pod is tried
-	unresolved = tellAgain        // up to here it is not known whether victims leave
+	telling   phase = iota // the effect is under way
+	tellAgain              // it had no answer, and is sent again at the deadline
+	told                   // the API knows; at the deadline the victims should be gone
+	planAgain              // nothing came of it; at the deadline, if there is one, the pod is tried
 )
 
 // tell sends the effect of a nominee.
@@ -78,14 +77,19 @@ func (m *Machine) nominated(now time.Time, n *nominee, o Outcome) {
 	case o.Result == Unknown:
 		n.doubt = true
 		m.waitFor(n, tellAgain, now.Add(m.cfg.LookAgain))
+		if n.knocked {
+			n.knocked = false
+			m.activate(now, n.uid)
+		}
 	case n.plan == nil: // no worse than a nomination too many, which the next choice corrects
 		m.waitFor(n, told, time.Time{})
 		if n.api == "" {
 			delete(m.nominees, n.uid)
 		}
 	case o.Result == Done:
+		n.since = now
 		m.waitFor(n, told, now.Add(m.cfg.VictimsTimeout))
-		if pod := m.state.Pod(n.uid); n.knocked || !m.victimsFor(pod) {
+		if pod := m.state.Pod(n.uid); n.knocked || len(m.victims(pod)) == 0 {
 			m.activate(now, n.uid)
 		}
 	default:
@@ -95,9 +99,9 @@ func (m *Machine) nominated(now time.Time, n *nominee, o Outcome) {
 
 // refused takes in that a Preempt drove nobody out. The first time that a budget did not
 // allow it, the choice is made again on what the budgets are now; the second one
-// goes past budgets, and when that is refused, too, it is an error, and no other choice
-// is made for a while. After a Conflict the
-// pod is not as it was thought to be, and the choice is made again a little later.
+// goes past budgets. Where something else did not allow it, the choice is made again, once,
+// without that node. Any other refusal is an error, and no other choice is made for a while. After a
+// Conflict the pod is not as it was thought to be, and the choice is made again a little later.
 func (m *Machine) refused(now time.Time, n *nominee, o Outcome) {
 	m.spare(now, n)
 	for _, b := range o.Budgets {
@@ -107,14 +111,23 @@ func (m *Machine) refused(now time.Time, n *nominee, o Outcome) {
 	switch {
 	case o.Result == Conflict:
 		m.waitFor(n, planAgain, now.Add(m.cfg.LookAgain))
-	case n.number == 1:
+	case n.number == 1 && len(o.Budgets) > 0:
 		n.number = 2
 		m.waitFor(n, planAgain, time.Time{})
 		m.activate(now, n.uid)
+	case n.number == 1 && m.forsaken[n.uid] == nil:
+		m.forsake(n, n.plan.Victims)
+		m.waitFor(n, planAgain, time.Time{})
+		m.activate(now, n.uid)
 	default:
+		f := m.forsake(n, n.plan.Victims)
+		f.rest = now.Add(m.cfg.BindTimeout)
+		m.deadlines.add(f.rest, f)
 		m.unnominate(now, pod)
-		m.spurned[n.uid] = now.Add(m.cfg.BindTimeout)
 		m.reject(pod, 0, m.errored("making room on node \""+n.node+"\" was refused: "+o.Why))
+		if n.knocked {
+			m.activate(now, n.uid)
+		}
 	}
 }
 
@@ -124,47 +137,67 @@ func (m *Machine) overdue(now time.Time, n *nominee) {
 	switch {
 	case n.id != 0:
 		m.nominated(now, n, Outcome{Result: Unknown})
-	case n.phase == tellAgain && m.overdrawn(n):
-		m.refused(now, n, Outcome{Result: Refused, Why: "a disruption budget does not allow it any more"})
-	case n.phase == tellAgain:
-		m.tell(now, n)
+	case m.byPod[n.uid] != nil: // extenders are being asked
+		m.waitFor(n, n.phase, now.Add(m.cfg.LookAgain))
 	case n.phase == planAgain:
 		m.activate(now, n.uid)
-	case n.phase == told && n.node != "":
-		m.giveUp(now, n)
+	case n.node == "":
+		m.tell(now, n)
+	default:
+		m.stillThere(now, n)
 	}
 }
 
-// overdrawn says whether a budget does not allow any more what a Preempt that had no answer
-// was to pay for: with its victims gone, too few pods would be healthy.
-func (m *Machine) overdrawn(n *nominee) bool {
-	if n.plan == nil || displace.Preemption.Policy().Overrules(n.number) {
-		return false
+// stillThere acts on a nominee that still waits. When its victims have had their time, the
+// nomination is taken back, so that the pod chooses anew; until then what had no answer is
+// asked again.
+func (m *Machine) stillThere(now time.Time, n *nominee) {
+	pod := m.state.Pod(n.uid)
+	victims := m.victims(pod)
+	end := n.since.Add(m.patience(victims))
+	switch {
+	case n.phase == told && len(victims) == 0: // they went just now
+	case !now.Before(end):
+		m.forsake(n, victims)
+		m.unnominate(now, pod)
+		m.activate(now, n.uid)
+	case n.phase == told:
+		m.waitFor(n, told, end)
+	default:
+		m.retell(now, n)
 	}
-	return slices.ContainsFunc(n.plan.Debits, func(d decision.Debit) bool {
+}
+
+// retell asks again for what had no answer, unless it would overdraw a budget by now.
+func (m *Machine) retell(now time.Time, n *nominee) {
+	if b := m.overdrawn(n); b != nil {
+		m.refused(now, n, Outcome{Result: Refused, Why: "a disruption budget does not allow it any more", Budgets: []*model.Budget{b}})
+		return
+	}
+	m.tell(now, n)
+}
+
+// overdrawn is a budget that does not allow any more what a Preempt that had no answer
+// was to pay for: with its victims gone, too few pods would be healthy. Nil: there is none.
+func (m *Machine) overdrawn(n *nominee) *model.Budget {
+	if displace.Preemption.Policy().Overrules(n.number) {
+		return nil
+	}
+	for _, d := range n.plan.Debits {
 		budgets := m.state.Budgets(d.Budget.Namespace)
 		i := slices.IndexFunc(budgets, func(b *model.Budget) bool { return b.Name == d.Budget.Name })
 		if i < 0 || len(d.Paid) == 0 {
-			return false
+			continue
 		}
 		var healthy int32 // the victims are marked, and not counted
 		for _, id := range m.state.NodeIDs() {
 			healthy += budget.Ledger.CountHealthy(budgets[i], m.state.Node(id).Pods)
 		}
-		return healthy < budgets[i].DesiredHealthy
-	})
-}
-
-// giveUp takes the nomination back when its victims do not die, so that the pod
-// chooses anew.
-func (m *Machine) giveUp(now time.Time, n *nominee) {
-	pod := m.state.Pod(n.uid)
-	if m.byPod[n.uid] != nil || pod.Nominated != n.node || !m.victimsFor(pod) {
-		return
+		if healthy < budgets[i].DesiredHealthy {
+			return budgets[i]
+		}
 	}
-	m.unnominate(now, pod)
-	m.nominees[n.uid].avoid = n.node
-	m.activate(now, n.uid)
+	return nil
 }
 
 // unnominate takes a pod's nomination back, here at once.
@@ -173,7 +206,7 @@ func (m *Machine) unnominate(now time.Time, pod *model.Pod) {
 	if n := m.nominees[pod.UID]; n != nil {
 		api = n.api
 	}
-	m.endNominee(now, pod.UID)
+	m.dropNominee(now, pod.UID)
 	bare := pod.Unnominated()
 	m.state.UpsertPod(bare)
 	m.renominated(now, bare)
@@ -185,10 +218,18 @@ func (m *Machine) unnominate(now time.Time, pod *model.Pod) {
 	m.tell(now, n)
 }
 
-// endNominee forgets what was decided about a pod's nomination. Victims of a Preempt
-// that is under way are waited for all the same.
+// endNominee forgets what was decided about making room for a pod, which is done with.
 func (m *Machine) endNominee(now time.Time, uid string) {
-	delete(m.spurned, uid)
+	if f := m.forsaken[uid]; f != nil {
+		delete(m.forsaken, uid)
+		f.rest = time.Time{}
+	}
+	m.dropNominee(now, uid)
+}
+
+// dropNominee forgets what was decided about a pod's nomination. Victims of a Preempt
+// that is under way are waited for all the same.
+func (m *Machine) dropNominee(now time.Time, uid string) {
 	n, ok := m.nominees[uid]
 	if !ok {
 		return
@@ -213,7 +254,7 @@ func (m *Machine) shown(now time.Time, p *model.Pod) *model.Pod {
 	n.api = p.Nominated
 	switch {
 	case n.phase == told && n.node == "" && n.api == "":
-		m.endNominee(now, p.UID)
+		m.dropNominee(now, p.UID)
 		return p
 	case p.Nominated == n.node:
 		return p

@@ -11,40 +11,39 @@ import (
 )
 
 // infeasible gives a pod back to the queue that no node can take, after a look at
-// whether the leaving of others would make room.
-func (m *Machine) infeasible(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary) {
-	if now.Before(m.spurned[pod.UID]) {
+// whether the leaving of others would make room. rec is the record of that decision; nil:
+// nobody needed one so far.
+func (m *Machine) infeasible(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary, rec *decision.Record) {
+	placer := m.placers[pod.Spec.SchedulerName]
+	surveyor, _ := placer.(Surveyor)
+	asks := surveyor != nil && m.profiles[pod.Spec.SchedulerName].asksVictims(pod)
+	if m.rests(pod.UID) {
 		m.rejected(now, a, pod, s)
 		return
 	}
-	placer := m.placers[pod.Spec.SchedulerName]
-	if sv, ok := placer.(Surveyor); ok && m.profiles[pod.Spec.SchedulerName].asksVictims(pod) {
-		m.surveyed(now, a, pod, sv, sv.Survey(pod))
+	if s.Preemption = m.unfinished(pod); s.Preemption != nil {
+		m.rejected(now, a, pod, s)
 		return
 	}
-	if s.Preemption = m.unfinished(pod); s.Preemption == nil {
-		s.Preemption = m.elsewhere(pod, placer, placer.Preempt(pod, s))
+	if rec == nil && !asks {
+		s.Preemption = placer.Preempt(pod, s)
+		if p := s.Preemption; surveyor == nil || p == nil || p.Tried != decision.Nominated || !m.shuns(pod.UID, p.Node) {
+			m.rejected(now, a, pod, s)
+			return
+		}
+	}
+	if rec == nil {
+		rec = surveyor.Survey(pod)
+	}
+	var candidates []Candidate
+	candidates, s.Preemption = m.candidates(pod, surveyor, rec)
+	if asks && s.Preemption.Tried == decision.Nominated {
+		m.ask(now, pod, &asked{queue: a, rec: rec, summary: s}, func(id uint64) Effect {
+			return AskVictims{ID: id, Pod: pod, Candidates: candidates}
+		})
+		return
 	}
 	m.rejected(now, a, pod, s)
-}
-
-// elsewhere is the choice without a node whose victims did not die in time, if another
-// can be helped.
-func (m *Machine) elsewhere(pod *model.Pod, placer Placer, p *decision.Preemption) *decision.Preemption {
-	n := m.nominees[pod.UID]
-	if n == nil || n.avoid == "" || p == nil || p.Tried != decision.Nominated || p.Node != n.avoid {
-		return p
-	}
-	surveyor, ok := placer.(Surveyor)
-	if !ok {
-		return p
-	}
-	all, _ := surveyor.Candidates(pod, surveyor.Survey(pod))
-	left := slices.DeleteFunc(all, func(c Candidate) bool { return c.Node == n.avoid })
-	if other := surveyor.Among(pod, left); other.Tried == decision.Nominated {
-		return other
-	}
-	return p
 }
 
 // rejected gives a pod back to the queue for which s.Preemption was tried, and acts on
@@ -105,20 +104,20 @@ func (m *Machine) takeOver(now time.Time, pod *model.Pod) {
 	if m.nominees[pod.UID] != nil || pod.Nominated == "" {
 		return
 	}
-	n := &nominee{uid: pod.UID, node: pod.Nominated, api: pod.Nominated}
+	n := &nominee{uid: pod.UID, node: pod.Nominated, api: pod.Nominated, since: now}
 	m.nominees[pod.UID] = n
 	m.waitFor(n, told, now.Add(m.cfg.VictimsTimeout))
 }
 
 // preempt nominates a pod and drives the victims out. From here on its room is held.
 func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption) {
-	n := &nominee{uid: pod.UID, node: p.Node, number: 1, api: pod.Nominated}
+	n := &nominee{uid: pod.UID, node: p.Node, number: 1, api: pod.Nominated, since: now}
 	if old := m.nominees[pod.UID]; old != nil {
 		n.api = old.api
 		if old.phase == planAgain {
 			n.number = old.number
 		}
-		m.endNominee(now, pod.UID)
+		m.dropNominee(now, pod.UID)
 	}
 	m.nominees[pod.UID] = n
 	n.plan = m.driveOut(now, n, pod, p)
@@ -177,21 +176,13 @@ func (m *Machine) takeBack(now time.Time, a *attempt, victim, pod *model.Pod) {
 	m.requeue(now, m.state.Pod(a.uid))
 }
 
-// unsettled says whether a Preempt for the pod is not answered yet. Then it is not
+// unsettled says whether a Preempt for the pod is under way. Then it is not
 // tried: what it would be tried on is not known.
 func (m *Machine) unsettled(uid string) bool {
 	n, ok := m.nominees[uid]
-	if !ok || n.node == "" || n.phase > unresolved {
+	if !ok || n.node == "" || n.phase != telling {
 		return false
 	}
 	n.knocked = true
 	return true
-}
-
-// victimsFor says whether pods are leaving the pod's nominated node for its sake.
-func (m *Machine) victimsFor(pod *model.Pod) bool {
-	id, ok := m.state.NodeID(pod.Nominated)
-	return ok && slices.ContainsFunc(m.state.Node(id).Pods, func(v *model.Pod) bool {
-		return v.Spec.Priority < pod.Spec.Priority && displace.Preemption.Drives(v)
-	})
 }

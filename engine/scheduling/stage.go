@@ -120,6 +120,8 @@ func (m *Machine) expire(now time.Time) {
 		switch t := t.(type) {
 		case *nominee:
 			m.overdue(now, t)
+		case *forsaken:
+			m.rested(now, t)
 		case *attempt:
 			m.late(now, t)
 		}

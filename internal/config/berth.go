@@ -45,7 +45,7 @@ type Scheduler struct {
 type Preemption struct {
 	LedgerBudgets         bool `json:"ledgerBudgets" doc:"Whether what disruption budgets allow is counted from the pods that are there, and booked in the budget's status when victims leave, so that nobody counts on it twice. false: kube-scheduler's way, which reads the status alone, however old, and books nothing."`
 	PreferMovableVictims  bool `json:"preferMovableVictims" doc:"Whether, among nodes that are equal by kube-scheduler's criteria, the one is taken where the most victims find another node; a DaemonSet's pod never does."`
-	VictimsTimeoutSeconds int  `json:"victimsTimeoutSeconds" doc:"A pod whose victims are not gone within this chooses anew, 1 to 86400. kube-scheduler waits for ever."`
+	VictimsTimeoutSeconds int  `json:"victimsTimeoutSeconds" doc:"A pod whose victims are not gone within their grace and this chooses anew, 1 to 86400. kube-scheduler waits for ever."`
 }
 
 // APIServer holds the options of the API server.
