@@ -92,6 +92,19 @@ func TestBindNamesPodAndNode(t *testing.T) {
 	}
 }
 
+// Of a Bind that was not the first the machine tells, by a Bound.
+func TestBoundIsToldOnce(t *testing.T) {
+	a, _ := rig(nil, stored("u1", ""))
+	a.one(t.Context(), scheduling.Bind{ID: 1, Pod: web, Node: "n1", Again: true})
+	if n := len(a.o.Events.queue); n != 0 {
+		t.Errorf("%d events of a second Bind", n)
+	}
+	a.one(t.Context(), scheduling.Bound{Bind: scheduling.Bind{ID: 2, Pod: web, Node: "n1"}})
+	if ev := <-a.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" {
+		t.Errorf("event is %+v", ev)
+	}
+}
+
 func TestLook(t *testing.T) {
 	a, _ := rig(nil, stored("u1", "n7"))
 	if o := a.look(t.Context(), scheduling.Look{Pod: web}); o.Result != scheduling.Done || o.Seen.NodeName != "n7" {

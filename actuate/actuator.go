@@ -158,6 +158,8 @@ func (a *Actuator) one(ctx context.Context, e scheduling.Effect) {
 		out = a.o.Extenders.AskVictims(bounded, e)
 	case scheduling.Missed:
 		out = a.missed(e)
+	case scheduling.Bound:
+		a.bound(e.Bind)
 	}
 	out.ID = e.EffectID()
 	if a.o.Observe != nil {
@@ -198,6 +200,8 @@ func podOf(e scheduling.Effect) *model.Pod {
 	case scheduling.AskVictims:
 		return e.Pod
 	case scheduling.Missed:
+		return e.Pod
+	case scheduling.Bound:
 		return e.Pod
 	}
 	return &model.Pod{}

@@ -11,17 +11,23 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// bind binds, through an extender where one does that, and tells of it.
+// bind binds, through an extender where one does that, and tells of it. Of a second
+// Bind the machine tells, as only it knows whether the first was granted.
 func (a *Actuator) bind(ctx context.Context, e scheduling.Bind) scheduling.Outcome {
 	out, handled := a.o.Extenders.Bind(ctx, e)
 	if !handled {
 		out = a.post(ctx, e)
 	}
-	if p := e.Pod; out.Result == scheduling.Done {
-		a.o.Events.Record(p, corev1.EventTypeNormal, "Scheduled", "Binding",
-			"Successfully assigned "+p.Namespace+"/"+p.Name+" to "+e.Node)
+	if out.Result == scheduling.Done && !e.Again {
+		a.bound(e)
 	}
 	return out
+}
+
+// bound tells that a pod has its node.
+func (a *Actuator) bound(e scheduling.Bind) {
+	a.o.Events.Record(e.Pod, corev1.EventTypeNormal, "Scheduled", "Binding",
+		"Successfully assigned "+e.Pod.Namespace+"/"+e.Pod.Name+" to "+e.Node)
 }
 
 // post posts the binding. A conflict is looked into: when the pod is on that

@@ -188,6 +188,8 @@ func EffectName(e scheduling.Effect) string {
 		return "unnominate"
 	case scheduling.Prepare:
 		return "prepare"
+	case scheduling.Bound:
+		return "bound"
 	}
 	return "unknown"
 }

@@ -39,6 +39,9 @@ type write func(r *request) bool
 
 // carry sends an effect.
 func (s *scheduler) carry(e scheduling.Effect) {
+	if _, ok := e.(scheduling.Bound); ok {
+		return // it only tells
+	}
 	name, pod := EffectName(e), PodOf(e)
 	r := &request{s: s, life: s.life, effect: e, pod: pod, sent: s.w.now, writes: s.writes(e), ending: s.w.faults.request(name, pod.Key()),
 		entries: map[string][]displace.Entry{}}
@@ -199,6 +202,8 @@ func PodOf(e scheduling.Effect) *model.Pod {
 	case scheduling.Unnominate:
 		return e.Pod
 	case scheduling.Prepare:
+		return e.Pod
+	case scheduling.Bound:
 		return e.Pod
 	}
 	return &model.Pod{}

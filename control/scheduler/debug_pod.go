@@ -51,6 +51,8 @@ func (t *trace) words() podStep {
 	switch e := t.effect.(type) {
 	case scheduling.Bind:
 		step.What, step.Attempt, step.Node = "bind", e.Attempt, e.Node
+	case scheduling.Bound:
+		step.What, step.Attempt, step.Node = "found bound", e.Attempt, e.Node
 	case scheduling.Prepare:
 		step.What, step.Node = "prepare volumes", e.Node
 	case scheduling.Reject:

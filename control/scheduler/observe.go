@@ -88,18 +88,22 @@ func kindName(object any) string {
 func decided(e scheduling.Effect) int {
 	switch e := e.(type) {
 	case scheduling.Bind:
-		return once(e.Again)
+		return one(!e.Again)
 	case scheduling.Reject:
-		return once(e.Again)
+		return one(attempted(e))
 	}
 	return 0
 }
 
-func once(again bool) int {
-	if again {
-		return 0
+// attempted says whether an attempt ended with a Reject: it was not said before, and it is
+// not about what became of an older one's victims.
+func attempted(e scheduling.Reject) bool { return !e.Again && e.Attempt > 0 }
+
+func one(yes bool) int {
+	if yes {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // emitted counts an effect when it is asked for.
@@ -108,7 +112,7 @@ func (m *metrics) emitted(e scheduling.Effect) {
 	case scheduling.Bind:
 		m.binding.Add(1)
 	case scheduling.Reject:
-		if e.Again {
+		if !attempted(e) {
 			return
 		}
 		m.attempt(rejection(e.Summary), e.Pod.Spec.SchedulerName, 0)
@@ -143,10 +147,18 @@ func (m *metrics) carriedOut(e scheduling.Effect, o scheduling.Outcome, took tim
 	case scheduling.Bind:
 		m.binding.Add(-1)
 		m.points.WithLabelValues("Bind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
-		if o.Result == scheduling.Done {
+		switch {
+		case o.Result == scheduling.Conflict:
+			m.attempt("error", e.Pod.Spec.SchedulerName, took)
+		case o.Result == scheduling.Done && !e.Again: // of others a Bound tells
 			m.bound(e, took)
 		}
+	case scheduling.Bound:
+		m.bound(e.Bind, e.Took)
 	case scheduling.Prepare:
+		if o.Result == scheduling.Conflict { // of which nothing is said
+			m.attempt("error", e.Pod.Spec.SchedulerName, took)
+		}
 		m.points.WithLabelValues("PreBind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
 	case scheduling.Preempt:
 		switch o.Result {

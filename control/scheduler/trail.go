@@ -73,6 +73,8 @@ func (t *trail) place(e scheduling.Effect) (*model.Pod, *ring) {
 		return e.Pod, &t.placed
 	case scheduling.Prepare:
 		return e.Pod, &t.placed
+	case scheduling.Bound:
+		return e.Pod, &t.placed
 	case scheduling.Reject:
 		return e.Pod, &t.waiting
 	case scheduling.Hold:

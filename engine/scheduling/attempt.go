@@ -27,6 +27,10 @@ func (m *Machine) wasBound(now time.Time, a *attempt, o Outcome) {
 	switch {
 	case o.Result == Done:
 		m.queue.Remove(a.uid)
+		if !a.doubt.IsZero() {
+			m.granted(now, a)
+			a.doubt = time.Time{}
+		}
 		m.await(a, bound, 0, now.Add(m.cfg.Confirm))
 	case o.Result == Unknown:
 		m.unheard(now, a, o.Why)
@@ -38,6 +42,32 @@ func (m *Machine) wasBound(now time.Time, a *attempt, o Outcome) {
 	default:
 		m.undo(now, a, "binding to node \""+a.node+"\" was refused: "+o.Why)
 	}
+}
+
+// settled ends the attempt of a pod that is finished or has a node. Where a Bind for that
+// node had no answer, or has none in the end, it is told that it was granted.
+func (m *Machine) settled(now time.Time, p *model.Pod) {
+	a := m.byPod[p.UID]
+	m.over(p.UID)
+	switch {
+	case a == nil || a.node != p.NodeName:
+	case !a.doubt.IsZero():
+		m.granted(now, a)
+	case a.stage == binding:
+		a.stage = bound
+		m.byEffect[a.id] = a
+	}
+}
+
+// granted tells that the attempt's pod has its node.
+func (m *Machine) granted(now time.Time, a *attempt) {
+	pod := m.state.Pod(a.uid)
+	if pod == nil {
+		return // it had
+	}
+	m.emit(func(id uint64) Effect {
+		return Bound{Bind: Bind{ID: id, Pod: pod, Node: a.node, Attempt: a.number, First: a.first}, Took: now.Sub(a.begun)}
+	})
 }
 
 // unheard looks at a pod whose Bind had no answer.

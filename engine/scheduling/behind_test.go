@@ -9,7 +9,7 @@ func TestTheWatchDoesNotUnbindWhatALookSaw(t *testing.T) {
 	s.step("look:a", s.answer(0, Unknown))
 	seen := s.answer(0, Done)
 	seen.Seen = small("a", "n1")
-	s.step("", seen)
+	s.step("bound:a:n1", seen)
 	s.step("", small("a", "")) // older than what was seen
 	if p := s.m.state.Pod("a"); p.NodeName != "n1" {
 		t.Errorf("pod a is on %q, want n1", p.NodeName)

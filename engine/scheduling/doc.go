@@ -48,7 +48,8 @@
 // again to the same node, so that a request that is still under way cannot put the
 // pod anywhere else: at once, then less and less often, and a few times in all. When no Bind can be
 // granted any more and the pod is still unbound, the attempt has failed. An outcome whose
-// attempt is over, or has a newer effect, is dropped.
+// attempt is over, or has a newer effect, is dropped; where only something else than the answer to
+// the first Bind shows that it was granted, a Bound tells so, once.
 //
 // Invariants, each held by a property test:
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // Effect is something to do: Bind, Reject, Hold, Look, Preempt, Unnominate,
-// Prepare, Ask, AskVictims or Missed.
+// Prepare, Ask, AskVictims, Missed or Bound.
 type Effect interface{ EffectID() uint64 }
 
 // Bind asks for a pod to be bound to a node.
@@ -120,6 +120,14 @@ type Missed struct {
 	Pod   *model.Pod
 	Node  string
 	Rules decision.RuleSet // by which it was thought to be rejected
+}
+
+// Bound tells that a pod has the node that a Bind asked for, where the answer to the
+// attempt's first Bind does not say so: it was lost, and the watch, a Look or the answer to a later
+// one tells. It comes once, and no Outcome is waited for. The Bind in it has the Bound's own ID.
+type Bound struct {
+	Bind
+	Took time.Duration // since the first Bind
 }
 
 // EffectID is the id that the Outcome carries.

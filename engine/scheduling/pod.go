@@ -24,7 +24,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		m.assumePressure(now, p.Evicted)
 	}
 	if p.NodeName != "" || p.Finished() {
-		m.over(p.UID)
+		m.settled(now, p)
 		m.unsay(p.UID)
 		m.queue.Remove(p.UID)
 		m.endNominee(now, p.UID)

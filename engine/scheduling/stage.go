@@ -31,7 +31,7 @@ type attempt struct {
 	id        uint64 // of the awaited effect; 0 when none is
 	deadline  time.Time
 	// doubt lasts while an unanswered Bind may still be granted: until then a
-	// refusal of another one proves nothing.
+	// refusal of another one proves nothing. It is zero while none is unanswered.
 	doubt time.Time
 	binds int       // how many were asked for
 	begun time.Time // when the first of them was
@@ -86,6 +86,11 @@ func (m *Machine) outcome(now time.Time, o Outcome) {
 		m.wasPrepared(now, a, o)
 	case binding:
 		m.wasBound(now, a, o)
+	case bound: // the pod was seen on its node before
+		delete(m.byEffect, o.ID)
+		if o.Result == Unknown {
+			m.granted(now, a)
+		}
 	case looking:
 		if o.Result == Done {
 			m.seen(now, a, o.Seen)

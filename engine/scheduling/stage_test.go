@@ -36,6 +36,8 @@ func (s *tale) step(want string, events ...Event) {
 		switch e := e.(type) {
 		case Bind:
 			got = append(got, "bind:"+e.Pod.Name+":"+e.Node)
+		case Bound:
+			got = append(got, "bound:"+e.Pod.Name+":"+e.Node)
 		case Look:
 			got = append(got, "look:"+e.Pod.Name)
 		case Reject:
@@ -105,7 +107,7 @@ func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
 	if !s.m.state.Assumed("a") {
 		t.Fatal("the room was given away while a bind may still be granted")
 	}
-	s.step("", small("a", "n1"))
+	s.step("bound:a:n1", small("a", "n1"))
 	if len(s.m.byPod) != 0 || s.m.state.Assumed("a") {
 		t.Error("a pod that is seen on its node still has an attempt")
 	}
@@ -163,6 +165,59 @@ func TestLookFromBeforeTheEndOfDoubt(t *testing.T) {
 	s.wait(2)
 	s.step("look:a", s.unbound("a"))
 	s.step("reject:a:error", s.unbound("a"))
+}
+
+// Whoever sent a Bind that had no answer is told once that it was granted, however that
+// comes to light; an answer that says so needs no telling.
+func TestBoundIsToldWhereNoAnswerSaysIt(t *testing.T) {
+	for name, play := range map[string]func(*tale, Outcome){
+		"the answer is lost, a look tells": func(s *tale, first Outcome) {
+			first.Result = Unknown
+			s.step("look:a", first)
+			found := s.answer(0, Done)
+			found.Seen = small("a", "n1")
+			s.wait(time.Second)
+			s.step("bound:a:n1", found)
+			if b := s.last[0].(Bound); b.Took != time.Second || b.Attempt != 1 || !b.First.Equal(t0) {
+				t.Errorf("it is %+v", b)
+			}
+		},
+		"the watch tells, then the answer is lost": func(s *tale, first Outcome) {
+			s.step("", small("a", "n1"))
+			first.Result = Unknown
+			s.step("bound:a:n1", first)
+		},
+		"the watch tells, then the answer says so": func(s *tale, first Outcome) {
+			s.step("", small("a", "n1"))
+			s.step("", first)
+		},
+		"the answer is lost, that to another says so": func(s *tale, first Outcome) {
+			first.Result = Unknown
+			s.step("look:a", first)
+			s.step("bind:a:n1", s.unbound("a"))
+			s.step("bound:a:n1", s.answer(0, Done))
+		},
+		"it was granted to somebody else": func(s *tale, first Outcome) {
+			first.Result = Unknown
+			s.step("look:a", first)
+			s.step("", small("a", "n2"))
+		},
+		"it is gone when the answer is lost": func(s *tale, first Outcome) {
+			s.step("", small("a", "n1"), Remove{small("a", "")})
+			first.Result = Unknown
+			s.step("", first)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTale(t)
+			s.step("bind:a:n1", small("a", ""))
+			play(s, s.answer(0, Done))
+			s.step("", small("a", "n1"))
+			if len(s.m.byEffect)+len(s.m.byPod) != 0 {
+				t.Errorf("something is waited for: %v %v", s.m.byEffect, s.m.byPod)
+			}
+		})
+	}
 }
 
 func TestBoundPodThatIsNotSeenIsLookedAt(t *testing.T) {
