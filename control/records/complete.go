@@ -61,7 +61,7 @@ func (k *keeper) complete(ctx context.Context, of owner) (time.Duration, error) 
 		}
 		next := *e.rec
 		if p := live[e.rec.Pod.UID]; next.Gone == nil && (p == nil || ended(p)) {
-			at := k.leftAt(e.rec.Pod.UID)
+			at := k.leftAt(e.rec.Pod.ID())
 			next.Gone = &at
 		}
 		if p := mine[replacements[e.rec.Pod.UID]]; p != nil {
@@ -97,10 +97,10 @@ func (k *keeper) rewrite(ctx context.Context, e *entry, next *journal.Displaceme
 }
 
 // leftAt is when a pod was seen to be gone; now, if nobody looked then.
-func (k *keeper) leftAt(uid string) time.Time {
+func (k *keeper) leftAt(id string) time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if at := k.left[uid]; !at.IsZero() {
+	if at := k.left[id]; !at.IsZero() {
 		return at
 	}
 	return k.now().UTC().Truncate(time.Second)
@@ -145,8 +145,9 @@ func (k *keeper) keep(_ context.Context, key string) (time.Duration, error) {
 
 // write appends a record to the journal unless that knows as much.
 func (k *keeper) write(rec *journal.Displacement) error {
+	id := rec.Pod.ID()
 	k.mu.Lock()
-	knows := k.known[rec.Pod.UID]
+	knows := k.known[id]
 	k.mu.Unlock()
 	if knows >= rec.Weight() {
 		return nil
@@ -155,7 +156,7 @@ func (k *keeper) write(rec *journal.Displacement) error {
 		return err
 	}
 	k.mu.Lock()
-	k.known[rec.Pod.UID] = max(rec.Weight(), k.known[rec.Pod.UID])
+	k.known[id] = max(rec.Weight(), k.known[id])
 	k.mu.Unlock()
 	return nil
 }

@@ -15,8 +15,14 @@
 // how many copies run. What it cannot know are pods that others displaced, and that were gone,
 // while no copy ran.
 //
+// Whoever may write events of a namespace may write records there: the role edit may, which may write no Hold, and whose holder
+// may know uids of other namespaces. What he writes is believed of his own namespace's pods, which he could delete as well, and of
+// nothing else (Of). Who may write events of all namespaces, as kubelets may, is believed of all.
+//
 // Invariants, each with a test:
 //
 //   - One: a displaced pod has one record, whoever writes it, and however often.
 //   - Ended: no Hold outlasts its cause, as far as the node's object tells.
+//   - Own: a record has no effect outside its event's namespace, not even where it names somebody else's uid.
+//   - Bounded: no Hold lasts longer than Backoff.Most after the event that it comes of, whatever time that tells.
 package records

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 
@@ -137,6 +138,8 @@ func (k *keeper) avoid(ctx context.Context, p place) (time.Duration, error) {
 	switch {
 	case !served && left > 0:
 		return min(left, sweepEvery), nil // it may be served by then
+	case w.hold != nil && have == nil && !k.vouched(w.hold):
+		return min(left, k.gather), nil // it may be seen by then
 	case w.hold != nil:
 		err = k.put(ctx, w.hold, have)
 	case !w.as:
@@ -170,6 +173,9 @@ func (k *keeper) wanted(p place, have *v1alpha1.Hold) (w want, err error) {
 		return w, err
 	}
 	if len(found) == 0 && have != nil && ours(have) {
+		if have.Spec.Until.After(k.now().Add(k.o.Backoff.Most + time.Second)) {
+			return w, nil // no record can have asked for that
+		}
 		c, _ := displace.CauseOf(have.Spec.Cause)
 		return want{as: !over(c, have.CreationTimestamp.Time, node), last: have.Spec.Until.Time}, nil
 	}
@@ -204,17 +210,28 @@ func latest(list []displace.Thrown, c displace.Cause) (at time.Time) {
 	return at
 }
 
-// holdOf is the Hold of a place.
+// holdOf is the Hold of a place, but for what only the owner's pods tell of it.
 func holdOf(p place, a displace.Avoidance, from *journal.Displacement) *v1alpha1.Hold {
-	o := from.Owner
 	return &v1alpha1.Hold{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: cluster.HoldName(p.owner, p.node, model.Avoid), Labels: map[string]string{madeBy: component}},
-		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: p.node, Cause: a.Cause.String(), Count: a.Count,
-			Owner: v1alpha1.Owner{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: types.UID(o.UID)},
+		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: p.node, Cause: a.Cause.String(), Count: a.Count, Owner: v1alpha1.Owner{UID: types.UID(p.owner)},
 			// The API keeps whole seconds; a Hold must not end before its time.
 			Until:  metav1.NewTime(a.Until.Add(time.Second - 1).UTC().Truncate(time.Second)),
 			Victim: &v1alpha1.Victim{Name: from.Pod.Name, UID: types.UID(from.Pod.UID), Priority: from.Pod.Priority}},
 	}
+}
+
+// vouched has the pods of a Hold's owner say who that is, and says whether there is one. Else a record can be of an owner that there
+// is not, and would make a Hold for nobody.
+func (k *keeper) vouched(h *v1alpha1.Hold) bool {
+	all, _ := k.pods.Pods(h.Namespace).List(labels.Everything())
+	for _, p := range all {
+		if c := metav1.GetControllerOfNoCopy(p); c != nil && c.UID == h.Spec.Owner.UID {
+			h.Spec.Owner = v1alpha1.Owner{APIVersion: c.APIVersion, Kind: c.Kind, Name: c.Name, UID: c.UID}
+			return true
+		}
+	}
+	return false
 }
 
 // put makes a Hold what it should be. One of somebody else's that lasts longer stays.
@@ -233,6 +250,7 @@ func (k *keeper) put(ctx context.Context, want, have *v1alpha1.Hold) error {
 	}
 	next := have.DeepCopy()
 	next.Labels, next.Spec = want.Labels, want.Spec
+	next.Spec.Owner = have.Spec.Owner
 	return k.holds.Update(ctx, next)
 }
 

@@ -74,7 +74,7 @@ func (s *shelf) one() *v1alpha1.Hold {
 	return nil
 }
 
-// bench is a loop whose clock stands, with one node.
+// bench is a loop whose clock stands, with one node and a pod.
 type bench struct {
 	*keeper
 	*shelf
@@ -82,15 +82,19 @@ type bench struct {
 	at    time.Time
 	node  *corev1.Node
 	nodes cache.Indexer
+	pods  cache.Indexer
 }
 
 var here = place{"ns", "rs", "n1"}
 
 func newBench(t *testing.T) *bench {
-	b := &bench{t: t, at: time.Unix(1e6, 0), shelf: &shelf{holds: map[string]*v1alpha1.Hold{}}, nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)}
+	b := &bench{t: t, at: time.Unix(1e6, 0), shelf: &shelf{holds: map[string]*v1alpha1.Hold{}}, nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil),
+		pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
 	b.keeper = newKeeper(Options{Log: klog.Background(), Backoff: displace.Backoff{First: 10 * time.Second, Most: 10 * time.Minute}})
 	b.keeper.now = func() time.Time { return b.at }
 	b.keeper.holds, b.keeper.records, b.keeper.nodes = b.shelf, cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers), corelisters.NewNodeLister(b.nodes)
+	b.keeper.pods = corelisters.NewPodLister(b.pods)
+	b.replica("ns", "rs")
 	b.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 	b.see(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
 	return b

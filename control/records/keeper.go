@@ -36,10 +36,10 @@ type keeper struct {
 	avoids *loop.Loop[place]  // nodes that owners' pods may have to stay off
 
 	mu      sync.Mutex
-	pending map[string]*corev1.Pod // by uid: what tells is about
-	open    map[owner]map[string]bool
-	left    map[string]time.Time      // by uid: when a pod of an owner with open records was gone
-	known   map[string]int            // by uid: how much the journal knows
+	pending map[string]*corev1.Pod    // by uid: what tells is about
+	open    map[owner]map[string]bool // pods, by id
+	left    map[string]time.Time      // by id: when a pod of an owner with open records was gone
+	known   map[string]int            // by id: how much the journal knows
 	places  map[string]map[place]bool // by node
 }
 
@@ -49,7 +49,7 @@ type owner struct{ namespace, uid string }
 // entry is an event that carries a record, as it is kept.
 type entry struct {
 	metav1.ObjectMeta
-	rec *journal.Displacement
+	rec *journal.Displacement // nil: none that can be believed
 }
 
 func (e *entry) owner() owner {
@@ -83,9 +83,7 @@ func slim(obj any) (any, error) {
 	if !ok {
 		return obj, nil
 	}
-	out := &entry{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name, UID: e.UID, ResourceVersion: e.ResourceVersion}}
-	out.rec, _ = journal.ParseDisplacement(e.Annotations[journal.Annotation]) // what nobody can read is no record
-	return out, nil
+	return &entry{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name, UID: e.UID, ResourceVersion: e.ResourceVersion}, rec: Of(e)}, nil
 }
 
 // Run looks after records until ctx ends. It returns an error only if it could not start.
@@ -174,7 +172,7 @@ func (k *keeper) remember() error {
 	}
 	for _, d := range list {
 		if k.now().Sub(d.Time) < 2*tooOld {
-			k.known[d.Pod.UID] = d.Weight()
+			k.known[d.Pod.ID()] = d.Weight()
 		}
 	}
 	return nil
@@ -182,18 +180,20 @@ func (k *keeper) remember() error {
 
 // recorded takes in that a record came, changed or went.
 func (k *keeper) recorded(old, now *entry) {
-	switch {
-	case now == nil && old != nil && old.rec != nil:
-		k.forget(old)
-	case now != nil && now.rec != nil:
-		k.lines.Add(now.Namespace + "/" + now.Name)
-		of := now.owner()
-		if k.opened(now, of) {
-			k.owners.AddAfter(of, k.gather)
-		}
-		if c, ok := causeOf(now.rec); ok && c.Avoids() && now.rec.Owner != nil && (old == nil || old.rec == nil) {
-			k.toAvoid(now.place())
-		}
+	is, was := now != nil && now.rec != nil, old != nil && old.rec != nil
+	if was && (!is || now.owner() != old.owner()) {
+		k.forget(old, now == nil)
+	}
+	if !is {
+		return
+	}
+	k.lines.Add(now.Namespace + "/" + now.Name)
+	of := now.owner()
+	if k.opened(now, of) {
+		k.owners.AddAfter(of, k.gather)
+	}
+	if c, ok := causeOf(now.rec); ok && c.Avoids() && now.rec.Owner != nil && !was {
+		k.toAvoid(now.place())
 	}
 }
 
@@ -208,22 +208,24 @@ func (k *keeper) opened(e *entry, of owner) bool {
 	if k.open[of] == nil {
 		k.open[of] = map[string]bool{}
 	}
-	k.open[of][e.rec.Pod.UID] = true
+	k.open[of][e.rec.Pod.ID()] = true
 	return true
 }
 
-// forget drops a record that is not there any more.
-func (k *keeper) forget(e *entry) {
+// forget drops what a record said that says so no more. Gone: its event is not there any more either.
+func (k *keeper) forget(e *entry, gone bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.close(e, e.owner())
-	delete(k.known, e.rec.Pod.UID)
+	if gone {
+		delete(k.known, e.rec.Pod.ID())
+	}
 }
 
 // close notes that a record waits for nothing. The lock is held.
 func (k *keeper) close(e *entry, of owner) {
-	delete(k.open[of], e.rec.Pod.UID)
-	delete(k.left, e.rec.Pod.UID)
+	delete(k.open[of], e.rec.Pod.ID())
+	delete(k.left, e.rec.Pod.ID())
 	if len(k.open[of]) == 0 {
 		delete(k.open, of)
 	}

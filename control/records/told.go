@@ -32,10 +32,11 @@ func (k *keeper) seePod(old, now *corev1.Pod) {
 	if c := metav1.GetControllerOfNoCopy(p); c != nil {
 		of.uid = string(c.UID)
 	}
+	id := journal.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}.ID()
 	k.mu.Lock()
 	waits := len(k.open[of]) > 0
-	if k.open[of][string(p.UID)] && (now == nil || ended(p)) && k.left[string(p.UID)].IsZero() {
-		k.left[string(p.UID)] = k.now().UTC().Truncate(time.Second)
+	if k.open[of][id] && (now == nil || ended(p)) && k.left[id].IsZero() {
+		k.left[id] = k.now().UTC().Truncate(time.Second)
 	}
 	k.mu.Unlock()
 	if waits {

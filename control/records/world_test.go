@@ -58,6 +58,10 @@ func newWorld(t *testing.T, seed uint64, copies int) *world {
 		}
 		return false, nil, nil
 	})
+	w.client.PrependReactor("create", "events", func(a ktesting.Action) (bool, runtime.Object, error) { // as an API server does
+		a.(ktesting.CreateAction).GetObject().(*eventsv1.Event).CreationTimestamp = metav1.NewTime(w.now.Truncate(time.Second))
+		return false, nil, nil
+	})
 	for range copies {
 		w.copies = append(w.copies, w.start(t.TempDir()))
 	}

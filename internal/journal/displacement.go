@@ -55,6 +55,9 @@ type Pod struct {
 // Key is "namespace/name".
 func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
 
+// ID is "namespace/name/uid". A uid alone names a pod only to who knows that it is one's own.
+func (p Pod) ID() string { return p.Key() + "/" + p.UID }
+
 // Owner names a controller.
 type Owner struct {
 	APIVersion string `json:"apiVersion,omitempty"`

@@ -68,7 +68,7 @@ func Merge(records []*Displacement) []*Displacement {
 	byPod := map[string]*Displacement{}
 	var out []*Displacement
 	for _, d := range records {
-		key := d.Pod.Key() + "/" + d.Pod.UID
+		key := d.Pod.ID()
 		if d.Pod.UID == "" {
 			key += d.Time.String()
 		}

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/berthproject/berth/control/records"
 	"github.com/berthproject/berth/engine/displace"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -24,20 +25,16 @@ var foreign = map[string]struct {
 }
 
 // ofEvent is the record that an event carries, or what it tells without one; nil when it is about
-// something else.
+// something else, or about what is not its namespace's (records.Of).
 func ofEvent(e *corev1.Event) *journal.Displacement {
-	if text := e.Annotations[journal.Annotation]; text != "" {
-		d, err := journal.ParseDisplacement(text)
-		if err != nil {
-			return nil
-		}
-		return d
+	if e.Annotations[journal.Annotation] != "" {
+		return records.Of(e)
 	}
 	f, known := foreign[e.Reason]
-	if !known || e.InvolvedObject.Kind != "Pod" || !opens(e.Message, f.openings) {
+	if o := e.InvolvedObject; !known || o.Kind != "Pod" || o.Namespace != e.Namespace || !opens(e.Message, f.openings) {
 		return nil
 	}
-	d := &journal.Displacement{Time: timeOf(e), Cause: f.cause.String(), Reason: f.cause.Reason(), Message: e.Message, By: writerOf(e), Afterwards: true,
+	d := &journal.Displacement{Time: records.NotAfter(e, timeOf(e)), Cause: f.cause.String(), Reason: f.cause.Reason(), Message: e.Message, By: writerOf(e), Afterwards: true,
 		Pod: journal.Pod{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name, UID: string(e.InvolvedObject.UID)}}
 	switch f.cause {
 	case displace.Preemption:

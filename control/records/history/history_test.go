@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/berthproject/berth/actuate"
 	"github.com/berthproject/berth/internal/journal"
 )
 
 var at = time.Unix(5000, 0).UTC()
 
 func event(name, reason, pod, note string, change func(*corev1.Event)) *corev1.Event {
-	e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Reason: reason, Message: note, FirstTimestamp: metav1.NewTime(at),
+	e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, CreationTimestamp: metav1.NewTime(at)}, Reason: reason, Message: note, FirstTimestamp: metav1.NewTime(at),
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "ns", Name: pod, UID: types.UID("uid-" + pod)}}
 	if change != nil {
 		change(e)
@@ -37,9 +38,13 @@ func TestForeignEventsTell(t *testing.T) {
 		"a kubelet": {event("d", "Evicted", "p", "The node was low on resource: memory.", func(e *corev1.Event) {
 			e.Source = corev1.EventSource{Component: "kubelet", Host: "n2"}
 		}), "Pressure", "kubelet", "n2"},
-		"the descheduler":      {event("e", "Descheduled", "p", "pod eviction from n3 node by sigs.k8s.io/descheduler", func(e *corev1.Event) { e.ReportingController = "descheduler" }), "API", "descheduler", ""},
-		"something else":       {event("f", "Killing", "p", "Stopping container c", nil), "", "", ""},
-		"a node":               {event("g", "Evicted", "p", "", func(e *corev1.Event) { e.InvolvedObject.Kind = "Node" }), "", "", ""},
+		"the descheduler":   {event("e", "Descheduled", "p", "pod eviction from n3 node by sigs.k8s.io/descheduler", func(e *corev1.Event) { e.ReportingController = "descheduler" }), "API", "descheduler", ""},
+		"something else":    {event("f", "Killing", "p", "Stopping container c", nil), "", "", ""},
+		"a node":            {event("g", "Evicted", "p", "", func(e *corev1.Event) { e.InvolvedObject.Kind = "Node" }), "", "", ""},
+		"another namespace": {event("i", "Evicted", "p", "", func(e *corev1.Event) { e.InvolvedObject.Namespace = "other" }), "", "", ""},
+		"a clock ahead": {event("j", "Evicted", "p", "", func(e *corev1.Event) {
+			e.CreationTimestamp, e.EventTime = metav1.NewTime(at.Add(-time.Second)), metav1.NewMicroTime(at.AddDate(100, 0, 0))
+		}), "Pressure", "", ""},
 		"a record that is not": {event("h", "Preempted", "p", "", func(e *corev1.Event) { e.Annotations = map[string]string{journal.Annotation: "{}"} }), "", "", ""},
 	} {
 		d := ofEvent(tc.event)
@@ -51,6 +56,28 @@ func TestForeignEventsTell(t *testing.T) {
 		}
 		if d == nil || d.Cause != tc.cause || d.By != tc.by || d.Node != tc.node || !d.Time.Equal(at) || !d.Afterwards {
 			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+// A record is found by the events of its pod when that is gone, and one of a pod of another namespace is not.
+func TestARecordIsFound(t *testing.T) {
+	carries := func(namespace, of string) *corev1.Event {
+		d := &journal.Displacement{Time: at, Cause: "Taint", Pod: journal.Pod{Namespace: of, Name: "p", UID: "u"}}
+		text, err := d.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return event(actuate.RecordName("p", "u"), "TaintManagerEviction", "p", "", func(e *corev1.Event) {
+			e.Namespace, e.InvolvedObject.Namespace = namespace, of
+			e.Labels, e.Annotations = map[string]string{journal.Label: "Taint"}, map[string]string{journal.Annotation: text}
+		})
+	}
+	s := Source{Client: fake.NewClientset(carries("ns", "ns"), carries("a", "b"))}
+	for _, s.Pod = range []string{"", "p"} {
+		list, _, err := s.Read(t.Context())
+		if err != nil || len(list) != 1 || list[0].Pod.Namespace != "ns" || list[0].Cause != "Taint" || list[0].Afterwards {
+			t.Errorf("pod %q: %d records, %v: %+v", s.Pod, len(list), err, list)
 		}
 	}
 }
