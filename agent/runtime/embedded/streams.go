@@ -140,11 +140,15 @@ func (r *Runtime) executeOn(ctx context.Context, id string, command []string, in
 		return 0, err
 	}
 	defer p.close()
-	go func() {
-		for size := range resize {
-			_ = control(master, func(fd int) error { shim.Resize(fd, size.Width, size.Height); return nil })
-		}
-	}()
+	if resize != nil {
+		go func() {
+			for size := range resize {
+				_ = control(master, func(fd int) error { shim.Resize(fd, size.Width, size.Height); return nil })
+			}
+			// Who asked is gone, which nothing else tells: so is the terminal, and its programs get SIGHUP.
+			_ = master.Close()
+		}()
+	}
 	if in != nil {
 		go func() { _, _ = io.Copy(master, in) }()
 	}

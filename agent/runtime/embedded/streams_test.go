@@ -70,6 +70,45 @@ func TestExecStreams(t *testing.T) {
 	}
 }
 
+// A command on a terminal ends with the connection of who asked for it, like one on a line that is hung up.
+func TestExecIsHungUp(t *testing.T) {
+	r := newRig(t, false)
+	box, of := r.box("hangup", nil)
+	id := r.run(box, of, shell("c", "exec sleep 1000"))
+	location, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: []string{"/bin/sh", "-c", "echo begun; exec sleep 777"}, Stdin: true, Stdout: true, Tty: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	executor, err := remotecommand.NewSPDYExecutor(&rest.Config{Host: at.Host}, http.MethodPost, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	in, typed := io.Pipe() // which nobody closes: the client just goes
+	defer typed.Close()
+	out, written := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: in, Stdout: written, Tty: true})
+	}()
+	if _, err := io.ReadFull(out, make([]byte, len("begun"))); err != nil {
+		t.Fatal(err)
+	}
+	r.await("it sleeps", func() bool { return strings.Contains(r.exec(id, "ps"), "sleep 777") })
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	cancel()
+	<-done
+	r.await("it has ended", func() bool { return !strings.Contains(r.exec(id, "ps"), "sleep 777") })
+	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("the container is %v", s.State)
+	}
+}
+
 // Who is attached sees what the container writes from then on, and writes to it; once that ends, its input does.
 func TestAttach(t *testing.T) {
 	r := newRig(t, false)
