@@ -140,7 +140,11 @@ func (k *keeper) keep(_ context.Context, key string) (time.Duration, error) {
 	if err != nil || !there || k.o.Journal == nil {
 		return 0, err
 	}
-	return 0, k.write(o.(*entry).rec)
+	rec := o.(*entry).rec
+	if rec == nil {
+		return 0, nil // it had one when the line was to be written
+	}
+	return 0, k.write(rec)
 }
 
 // write appends a record to the journal unless that knows as much.
