@@ -3,6 +3,7 @@ package actuate
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,10 +36,11 @@ type victim struct {
 	pod    *model.Pod
 	marked bool // the condition is there
 	gone   bool // it is deleted, or being deleted with the condition
+	told   bool // nothing is to be told of it any more
 }
 
-// preempt nominates the pod, debits the budgets, and drives the victims out. Each step is
-// done for all victims before the next one begins, and none is done twice: whoever finds a
+// preempt nominates the pod, debits the budgets, and drives the victims out. Each step up to the
+// condition is done for all victims before the next one begins, and none is done twice: whoever finds a
 // pod with the condition, here or in another process, knows that it is paid for and what is
 // left to do.
 func (a *Actuator) preempt(ctx context.Context, e scheduling.Preempt) scheduling.Outcome {
@@ -63,26 +65,31 @@ func (a *Actuator) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	if err != nil {
 		return scheduling.Outcome{Result: scheduling.Unknown, Why: err.Error()}
 	}
-	deleted := false
-	for n, step := range []func(context.Context, *victim, *displace.Record) error{a.mark, a.tell, a.remove} {
-		for i := range victims {
-			v := &victims[i]
-			if v.gone {
-				continue
-			}
-			r := displace.Record{Cause: displace.Preemption, For: e.Pod, Victim: v.pod, Node: e.Plan.Node,
-				Entries: entries[v.pod.Namespace+"/"+v.pod.Name]}
-			if err := step(ctx, v, &r); err != nil {
-				return displacing(v.pod, err, deleted)
-			}
-			deleted = deleted || n == 2
+	record := func(v *victim) *displace.Record {
+		return &displace.Record{Cause: displace.Preemption, For: e.Pod, Victim: v.pod, Node: e.Plan.Node, Entries: entries[v.pod.Key()]}
+	}
+	deleted := slices.ContainsFunc(victims, func(v victim) bool { return v.gone })
+	for i := range victims {
+		if err := a.mark(ctx, &victims[i], record(&victims[i])); err != nil {
+			return displacing(victims[i].pod, err, deleted)
+		}
+	}
+	for i := range victims {
+		v := &victims[i]
+		if v.gone && v.told {
+			continue
+		}
+		err := a.drive(ctx, v, record(v))
+		deleted = deleted || v.gone
+		if err != nil {
+			return displacing(v.pod, err, deleted)
 		}
 	}
 	return scheduling.Outcome{}
 }
 
 // displacing words an error that ends a Preempt. Once a victim is deleted it cannot be
-// refused any more: it is asked again, until all are.
+// refused any more: it is asked again.
 func displacing(p *model.Pod, err error, deleted bool) scheduling.Outcome {
 	out := scheduling.Outcome{Result: scheduling.Unknown, Why: "displacing pod " + p.Key() + ": " + err.Error()}
 	if certain(err) && !apierrors.IsTooManyRequests(err) && !deleted {
@@ -101,12 +108,13 @@ func (a *Actuator) victims(ctx context.Context, e scheduling.Preempt) ([]victim,
 			found, err := a.o.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 			switch {
 			case apierrors.IsNotFound(err):
-				v.gone = true
+				v.gone, v.told = true, !a.door.tally.sent(p.UID)
 			case err != nil:
 				return nil, err
 			default:
 				v.marked = hasCondition(found, displace.Preemption)
-				v.gone = string(found.UID) != p.UID || v.marked && found.DeletionTimestamp != nil
+				v.told = string(found.UID) != p.UID
+				v.gone = v.told || v.marked && found.DeletionTimestamp != nil
 			}
 		}
 		out = append(out, v)
@@ -114,34 +122,35 @@ func (a *Actuator) victims(ctx context.Context, e scheduling.Preempt) ([]victim,
 	return out, nil
 }
 
-// mark writes the DisruptionTarget condition, which is the record of the displacement.
+// mark writes the DisruptionTarget condition, which is the record of the displacement. One that
+// turns out to be gone is what was wanted.
 func (a *Actuator) mark(ctx context.Context, v *victim, r *displace.Record) error {
-	if v.marked {
+	if v.marked || v.gone {
 		return nil
 	}
 	_, err := a.door.mark(ctx, r, &corev1.Pod{}, "", "")
-	return v.still(err)
-}
-
-// tell writes the event about a victim. That it cannot be written stops nothing.
-func (a *Actuator) tell(ctx context.Context, _ *victim, r *displace.Record) error {
-	err := a.door.tell(ctx, r)
-	if err != nil && settled(err) {
-		a.o.Events.dropped.Add(1)
+	if gone(err) {
+		v.gone, v.told = true, true
 		return nil
 	}
 	return err
 }
 
-// remove deletes a victim with its own grace period.
-func (a *Actuator) remove(ctx context.Context, _ *victim, r *displace.Record) error {
-	return a.door.remove(ctx, r, "")
-}
-
-// still notes that a victim turns out to be gone, which is what was wanted.
-func (v *victim) still(err error) error {
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+// drive deletes a victim with its own grace period, and tells of it. Nothing is told before the
+// server has taken the deletion: it may not allow it, and then the pod stays.
+func (a *Actuator) drive(ctx context.Context, v *victim, r *displace.Record) error {
+	if !v.gone {
+		if err := a.door.remove(ctx, r, ""); err != nil {
+			return err
+		}
 		v.gone = true
+	}
+	if v.told {
+		return nil
+	}
+	err := a.door.tell(ctx, r)
+	if err != nil && settled(err) { // that it cannot be written stops nothing
+		a.o.Events.dropped.Add(1)
 		return nil
 	}
 	return err

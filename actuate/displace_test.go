@@ -59,13 +59,13 @@ func deeds(client *fake.Clientset) string {
 	return strings.Join(out, " ")
 }
 
-func TestPreemptDoesEachStepForAllVictims(t *testing.T) {
+func TestPreemptMarksAllVictimsBeforeItDeletesOne(t *testing.T) {
 	a, client := rig(nil, stored("u1", ""), low("a"), low("b"), allowing("x", 2))
 	e := driveOut([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
 	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
 		t.Fatalf("outcome %+v", o)
 	}
-	want := "patch:pods/status:web update:poddisruptionbudgets/status patch:pods/status:a patch:pods/status:b create:events create:events delete:pods:a delete:pods:b"
+	want := "patch:pods/status:web update:poddisruptionbudgets/status patch:pods/status:a patch:pods/status:b delete:pods:a create:events delete:pods:b create:events"
 	if got := deeds(client); got != want {
 		t.Errorf("it did\n%s\nwant\n%s", got, want)
 	}
@@ -95,8 +95,58 @@ func TestPreemptAgainDoesWhatIsLeft(t *testing.T) {
 	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
 		t.Fatalf("outcome %+v", o)
 	}
-	if got, want := deeds(client), "patch:pods/status:web create:events delete:pods:b"; got != want {
+	if got, want := deeds(client), "patch:pods/status:web delete:pods:b create:events"; got != want {
 		t.Errorf("it did %s, want %s", got, want)
+	}
+}
+
+// A victim that may not be deleted stays, and nothing is told of it. Once another one is deleted the choice cannot
+// be refused any more.
+func TestVictimsThatMayNotBeDeleted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stays string
+		want  scheduling.Result
+		told  int
+	}{"the first": {"a", scheduling.Refused, 0}, "the second": {"b", scheduling.Unknown, 1}} {
+		t.Run(name, func(t *testing.T) {
+			a, client := rig(nil, stored("u1", ""), low("a"), low("b"))
+			client.PrependReactor("delete", "pods", func(act ktesting.Action) (bool, runtime.Object, error) {
+				if act.(ktesting.DeleteAction).GetName() == tc.stays {
+					return true, nil, apierrors.NewForbidden(pods, tc.stays, errors.New("by policy"))
+				}
+				return false, nil, nil
+			})
+			e := driveOut([]string{"a", "b"}, nil)
+			for _, e.Again = range []bool{false, true} {
+				if o := a.preempt(t.Context(), e); o.Result != tc.want {
+					t.Errorf("again %v: outcome %+v", e.Again, o)
+				}
+			}
+			events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+			if len(events.Items) != tc.told {
+				t.Errorf("%d events, after %s", len(events.Items), deeds(client))
+			}
+		})
+	}
+}
+
+// Who is deleted is told of, though not at the first time.
+func TestVictimIsToldOfWhenItsEventWasLost(t *testing.T) {
+	a, client := rig(nil, stored("u1", ""), low("a"))
+	left := 1
+	client.PrependReactor("create", "events", func(ktesting.Action) (bool, runtime.Object, error) {
+		left--
+		return left >= 0, nil, errors.New("EOF")
+	})
+	e := driveOut([]string{"a"}, nil)
+	for _, want := range []scheduling.Result{scheduling.Unknown, scheduling.Done} {
+		if o := a.preempt(t.Context(), e); o.Result != want {
+			t.Errorf("again %v: outcome %+v", e.Again, o)
+		}
+		e.Again = true
+	}
+	if events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{}); len(events.Items) != 1 {
+		t.Errorf("%d events, after %s", len(events.Items), deeds(client))
 	}
 }
 
