@@ -163,32 +163,4 @@ func (s *State) HoldsOf(namespace, ownerUID string) []*model.Hold {
 	return c.holds
 }
 
-// podsOf are the pods of an owner that take room, by uid.
-func (s *State) podsOf(namespace, ownerUID string) []*model.Pod {
-	var out []*model.Pod
-	for i := range s.pods.shards {
-		for _, e := range s.pods.shards[i].m { // sorted below
-			if p := e.counted; p != nil && p.Owner.UID == ownerUID && p.Namespace == namespace {
-				out = append(out, p)
-			}
-		}
-	}
-	slices.SortFunc(out, byUID)
-	return out
-}
-
 func byHoldName(a, b *model.Hold) int { return cmp.Compare(a.Name, b.Name) }
-
-// WaitingOf are the pods of an owner that take no room and have not finished, by uid.
-func (s *State) WaitingOf(namespace, ownerUID string) []*model.Pod {
-	var out []*model.Pod
-	for i := range s.pods.shards {
-		for _, e := range s.pods.shards[i].m { // sorted below
-			if p := e.seen; e.counted == nil && p.Owner.UID == ownerUID && p.Namespace == namespace && !p.Finished() {
-				out = append(out, p)
-			}
-		}
-	}
-	slices.SortFunc(out, byUID)
-	return out
-}

@@ -111,6 +111,7 @@ func placed(p *model.Pod, node string) *model.Pod {
 func (s *State) replace(uid string, old, e podEntry) {
 	s.tally(old, -1)
 	s.tally(e, 1)
+	s.moved(uid, old, e)
 	if old.counted != nil && e.counted != nil && countsAlike(old.counted, e.counted) {
 		s.pods.put(uid, e)
 		s.swap(old.counted, e.counted)

@@ -21,13 +21,14 @@ type State struct {
 	ids    table[NodeID]
 	sorted []NodeID // NodeIDs by name; nil when stale
 
-	pods      table[podEntry]      // by uid
-	aside     table[[]*model.Pod]  // by name of a node that is not known
-	nominated table[nominees]      // by node name; not empty
-	claims    table[[]*model.Pod]  // by "namespace/claim": counted pods using it
-	images    table[imageSpread]   // by normalised name
-	spaces    table[model.Labels]  // by namespace
-	groups    table[[]model.Group] // by namespace
+	pods      table[podEntry]         // by uid
+	owned     table[*table[struct{}]] // by owner uid: the uids of its pods; see owned.go
+	aside     table[[]*model.Pod]     // by name of a node that is not known
+	nominated table[nominees]         // by node name; not empty
+	claims    table[[]*model.Pod]     // by "namespace/claim": counted pods using it
+	images    table[imageSpread]      // by normalised name
+	spaces    table[model.Labels]     // by namespace
+	groups    table[[]model.Group]    // by namespace
 	budgets   table[[]*model.Budget]
 	classes   table[*model.PriorityClass]
 	devices   table[*model.ResourceClaim] // by "namespace/name"
@@ -48,7 +49,7 @@ func New() *State {
 
 func (s *State) setOwner(t *token) {
 	s.owner = t
-	s.ids.owner, s.pods.owner, s.aside.owner, s.nominated.owner = t, t, t, t
+	s.ids.owner, s.pods.owner, s.owned.owner, s.aside.owner, s.nominated.owner = t, t, t, t, t
 	s.claims.owner, s.images.owner, s.spaces.owner = t, t, t
 	s.groups.owner, s.budgets.owner, s.classes.owner = t, t, t
 	s.devices.owner = t
@@ -66,7 +67,7 @@ func (s *State) Fork() *State {
 	f := &State{
 		owner: theirs, revision: s.revision, counted: s.counted, assumed: s.assumed,
 		nodes: slices.Clone(s.nodes), free: slices.Clone(s.free), sorted: s.NodeIDs(),
-		ids: s.ids.fork(mine, theirs), pods: s.pods.fork(mine, theirs),
+		ids: s.ids.fork(mine, theirs), pods: s.pods.fork(mine, theirs), owned: s.owned.fork(mine, theirs),
 		aside: s.aside.fork(mine, theirs), nominated: s.nominated.fork(mine, theirs),
 		claims: s.claims.fork(mine, theirs), images: s.images.fork(mine, theirs),
 		spaces: s.spaces.fork(mine, theirs), groups: s.groups.fork(mine, theirs),
