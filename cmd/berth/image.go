@@ -32,7 +32,7 @@ Images are unpacked where they cannot do harm: one that tries to is refused, or 
 How large one may be: 32 GiB and 500,000 files.`,
 	}
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.root, "root-dir", real.DefaultRoot, "directory of the node's agent, which has its images in images")
+	flags.StringVar(&f.root, "root-dir", "", "directory of the node's agent, which has its images in images; without it "+real.DefaultRoot+", berth agent's, or that of berth up --real-node, whichever has images")
 	flags.StringVar(&f.dir, "store", "", "directory of the images, if they are elsewhere")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	cmd.AddCommand(f.pullCommand(), f.loadCommand(), f.listCommand(), f.removeCommand())
@@ -53,7 +53,7 @@ over plain HTTP only if it is on this machine.`,
 			if err != nil {
 				return err
 			}
-			s, err := f.open(true)
+			s, err := f.open(cmd.ErrOrStderr(), true)
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func (f *imageFlags) loadCommand() *cobra.Command {
 				defer file.Close()
 				in = file
 			}
-			s, err := f.open(true)
+			s, err := f.open(cmd.ErrOrStderr(), true)
 			if err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func (f *imageFlags) listCommand() *cobra.Command {
 		Long: `Lists images with what they hold on the disk; a layer that several have is counted for each, and once in the sum.
 A built-in image is made from berth itself, and made again when an agent starts.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := f.open(false)
+			s, err := f.open(cmd.ErrOrStderr(), false)
 			if err != nil {
 				return err
 			}
@@ -156,7 +156,7 @@ func (f *imageFlags) removeCommand() *cobra.Command {
 		Long: `Removes names, and images with their last ones; an id or a name with a digest removes the image with all its names.
 What a container uses of an image stays until that is removed.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s, err := f.open(false)
+			s, err := f.open(cmd.ErrOrStderr(), false)
 			if err != nil {
 				return err
 			}
@@ -177,7 +177,7 @@ What a container uses of an image stays until that is removed.`,
 }
 
 // open opens the store, which is made if it is not there and may be.
-func (f *imageFlags) open(mayMake bool) (*store.Store, error) {
+func (f *imageFlags) open(notes io.Writer, mayMake bool) (*store.Store, error) {
 	if err := textOrJSON(f.output); err != nil {
 		return nil, err
 	}
@@ -185,11 +185,36 @@ func (f *imageFlags) open(mayMake bool) (*store.Store, error) {
 		return nil, errors.New("images of a node are root's: run this as root")
 	}
 	dir := f.dir
-	if dir == "" {
-		dir = filepath.Join(f.root, "images")
+	switch {
+	case dir != "":
+	case f.root != "":
+		dir = imagesOf(f.root)
+	default:
+		dir = eitherImages(notes, real.DefaultRoot, filepath.Join(defaultDataDir(), "agent"))
 	}
-	if _, err := os.Stat(filepath.Join(dir, "oci-layout")); err != nil && !mayMake {
+	if !hasImages(dir) && !mayMake {
 		return nil, fmt.Errorf("%s: there are no images: --root-dir is to name the directory of an agent whose runtime is the embedded one", dir)
 	}
 	return store.Open(dir, store.Options{})
+}
+
+// eitherImages are those of berth agent or of berth up --real-node, by the directories that these have unless told otherwise.
+// Where that may be the wrong guess, it is said: what is brought to the one is not seen by pods of the other.
+func eitherImages(notes io.Writer, agent, up string) string {
+	here, there := hasImages(imagesOf(agent)), hasImages(imagesOf(up))
+	if there && !here {
+		return imagesOf(up)
+	}
+	if here == there {
+		fmt.Fprintf(notes, "berth: the images of berth agent are taken, in %s; for those of berth up --real-node: --root-dir %s\n", imagesOf(agent), up)
+	}
+	return imagesOf(agent)
+}
+
+// imagesOf is where an agent has its images.
+func imagesOf(root string) string { return filepath.Join(root, "images") }
+
+func hasImages(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "oci-layout"))
+	return err == nil
 }

@@ -92,3 +92,39 @@ func TestImageCommands(t *testing.T) {
 		}
 	}
 }
+
+// Without a directory the images are those of the node that there is; where that is not known, it is said which are meant.
+func TestImagesOfTheNodeThatThereIs(t *testing.T) {
+	for what, tc := range map[string]struct {
+		agent, up bool
+		want      string
+		said      bool
+	}{
+		"berth agent's alone": {agent: true, want: "agent"},
+		"berth up's alone":    {up: true, want: "up"},
+		"both":                {agent: true, up: true, want: "agent", said: true},
+		"none":                {want: "agent", said: true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			agent, up := filepath.Join(dir, "agent"), filepath.Join(dir, "up")
+			for root, there := range map[string]bool{agent: tc.agent, up: tc.up} {
+				if err := os.MkdirAll(filepath.Join(root, "images"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if there {
+					if err := os.WriteFile(filepath.Join(root, "images", "oci-layout"), nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			var notes bytes.Buffer
+			if got := eitherImages(&notes, agent, up); got != filepath.Join(dir, tc.want, "images") {
+				t.Errorf("%s, want those of %s", got, tc.want)
+			}
+			if said := strings.Contains(notes.String(), "--root-dir "+up); said != tc.said {
+				t.Errorf("it says %q, want word of the other one: %v", notes.String(), tc.said)
+			}
+		})
+	}
+}
