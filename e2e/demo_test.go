@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/agent/virtual"
@@ -70,19 +71,26 @@ func ofNobody(t *testing.T) home {
 	return home{t, dir}
 }
 
-// TestDemoStopped: Ctrl-C in the middle of an act leaves a cluster as it was.
+// TestDemoStopped: Ctrl-C in the middle of an act leaves a cluster as it was, and so does the end of the terminal,
+// which the kernel and the shell tell of.
 func TestDemoStopped(t *testing.T) {
 	t.Parallel()
 	c := newHome(t).up("--nodes", "1")
-	d := c.start("demo", "--simulated", "--kubeconfig", c.kubeconfig, "--acts", "memory")
-	d.says("Now leaky")
-	if code := d.stop(); code != 1 {
-		t.Errorf("it ended with %d: %s", code, d.out.String())
+	for _, how := range [][]syscall.Signal{{syscall.SIGINT}, {syscall.SIGHUP, syscall.SIGHUP}} {
+		d := c.start("demo", "--simulated", "--kubeconfig", c.kubeconfig, "--acts", "memory")
+		d.says("Now leaky")
+		for _, s := range how {
+			_ = d.cmd.Process.Signal(s)
+			time.Sleep(50 * time.Millisecond) // two that come at once are one
+		}
+		if code := d.wait(); code != 1 {
+			t.Errorf("%v: it ended with %d: %s", how, code, d.out.String())
+		}
+		if left := c.must("get", "namespaces,nodes,priorityclasses,leases", "-A"); strings.Contains(left, "demo") {
+			t.Errorf("%v: left: %s", how, left)
+		}
+		nothingOfDemo(t, c.home)
 	}
-	if left := c.must("get", "namespaces,nodes,priorityclasses,leases", "-A"); strings.Contains(left, "demo") {
-		t.Errorf("left: %s", left)
-	}
-	nothingOfDemo(t, c.home)
 }
 
 // nothingOfDemo checks that a demo has left nothing but, if it failed, its log.

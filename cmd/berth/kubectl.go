@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -54,7 +53,7 @@ func runKubectl(args []string) error {
 	tellVersion(root, flags, os.Stdout)
 	root.SetArgs(args)
 	// kubectl has its own way with signals, logs, errors and exit codes.
-	signal.Reset(os.Interrupt, syscall.SIGTERM)
+	signal.Reset(endings()...)
 	klog.LogToStderr(true)
 	cmdutil.CheckErr(cli.RunNoErrOutput(root))
 	return nil

@@ -14,13 +14,25 @@ import (
 func main() {
 	quietLogs()
 	adminPath()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends at once
+	context.AfterFunc(ctx, func() {
+		signal.Ignore(syscall.SIGHUP) // a terminal that closes says so twice: the kernel, and the shell
+		stop()                        // a second Ctrl-C ends at once
+	})
 	if err := root().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "berth:", inWords(err))
 		os.Exit(codeOf(err))
 	}
+}
+
+// endings are the signals by which a command is asked to end: a terminal that is closed asks as Ctrl-C does, but not who was
+// started with nohup.
+func endings() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
 func root() *cobra.Command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/signal"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ func workloadCommand() *cobra.Command {
 		Use: "workload [FLAGS | COMMAND]", Short: "Serve, take memory, write, fork or end, as a pod of a test does", Hidden: true,
 		DisableFlagParsing: true,
 		Run: func(cmd *cobra.Command, args []string) {
+			signal.Reset(endings()...) // it listens to those that it is to hear
 			os.Exit(workload.Main(args, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}

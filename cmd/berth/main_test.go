@@ -1,0 +1,25 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"testing"
+)
+
+// TestEndings: a terminal that is closed ends a command in good order, and with nohup not at all.
+func TestEndings(t *testing.T) {
+	hears := func() bool { return slices.Contains(endings(), os.Signal(syscall.SIGHUP)) }
+	if !signal.Ignored(syscall.SIGHUP) && !hears() {
+		t.Error("a terminal that is closed kills: nobody listens")
+	}
+	if signal.Ignored(syscall.SIGHUP) {
+		return // the tests were started with nohup
+	}
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if hears() {
+		t.Error("a terminal that is closed ends what was started with nohup")
+	}
+}
