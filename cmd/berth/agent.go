@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,8 +88,12 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if err != nil {
 		return err
 	}
-	if own := nodeOf(cmd.Context(), config); own != "" && !cmd.Flags().Changed("node-name") {
-		f.name = own
+	if !cmd.Flags().Changed("node-name") {
+		kept := ""
+		if !f.simulated && !f.guard {
+			kept = real.KeptName(f.real.root)
+		}
+		f.name = cmp.Or(nodeOf(cmd.Context(), config), kept, f.name)
 	}
 	if f.simulated {
 		return f.simulate(cmd.Context(), cmd.OutOrStdout(), config, settings)
@@ -172,16 +177,16 @@ func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Conf
 	if err != nil {
 		return err
 	}
-	var cri error
-	if !socketThere(f.real.endpoint) {
-		cri = fmt.Errorf("--runtime-endpoint %s: no container runtime listens there: start containerd, or simulate the node with --simulated", f.real.endpoint)
-	}
-	embed, err := embeds(f.real.runtime, f.real.named, cri)
+	cri := lasting(f.real.machine())
+	embed, err := embeds(f.real.runtime, f.real.named, cri, f.real.root)
 	if err != nil {
 		return err
 	}
 	if embed {
 		o.Embedded = &real.Embedded{}
+		if f.real.runtime == runtimeAuto && socketThere(f.real.endpoint) {
+			fmt.Fprintf(out, "berth: %v: so pods run in Berth's own runtime\n", cri)
+		}
 	}
 	if err := mayServe(ctx, config, f.name); err != nil {
 		return err

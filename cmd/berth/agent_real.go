@@ -75,6 +75,9 @@ func tellWarnings(w io.Writer, warnings []string) {
 func (f *realFlags) options(name string) (real.Options, error) {
 	o := real.Options{Name: name, Root: f.root, Logs: f.logs, Cgroup: f.cgroup, Labels: f.labels, Address: f.address, PodCIDR: f.podCIDR,
 		Port: f.port, LowDisk: f.lowDisk}
+	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
+		return o, fmt.Errorf("--node-name %q: %s", name, bad[0])
+	}
 	for k, v := range f.labels {
 		if bad := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)); len(bad) > 0 {
 			return o, fmt.Errorf("--node-labels %s=%s: %s", k, v, bad[0])
@@ -126,6 +129,14 @@ func parseTaint(s string) (corev1.Taint, error) {
 		return t, fmt.Errorf("%s", bad[0])
 	}
 	return t, nil
+}
+
+// machine says why this machine cannot be a node with the container runtime that is asked for, or found.
+func (f *realFlags) machine() error {
+	if !socketThere(f.endpoint) {
+		return fmt.Errorf("--runtime-endpoint %s: no container runtime listens there: start containerd, or simulate the node with --simulated", f.endpoint)
+	}
+	return criFault(f.runtime, f.endpoint)
 }
 
 // socketThere says whether an endpoint's socket is there.

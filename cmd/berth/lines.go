@@ -92,7 +92,7 @@ func (l lines) nodes(w io.Writer, o *upOptions, simulated []*corev1.Node) {
 		if o.real.embed.real {
 			in = ownRuntime
 		}
-		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", machineName(), in)
+		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", o.real.name, in)
 	}
 	if o.real.virtual > 0 {
 		in := "a containerd each"
@@ -100,6 +100,9 @@ func (l lines) nodes(w io.Writer, o *upOptions, simulated []*corev1.Node) {
 			in = ownRuntime
 		}
 		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each, of this machine's; pods run in %s\n", o.real.virtual, o.real.memory, o.real.disk, in)
+	}
+	for _, note := range o.real.notes {
+		fmt.Fprintf(w, "  \t\t%s\n", note)
 	}
 	if len(simulated) > 0 || !o.real.any() {
 		fmt.Fprintf(w, "  nodes\t%d simulated\t%s\n", len(simulated), sizes(simulated))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,6 +82,26 @@ func readyNodes(ctx context.Context, client kubernetes.Interface, names map[stri
 		}
 	}
 	return ready, others, nil
+}
+
+// awaited is the first of the named nodes that is not usable, and why, as far as its agent has told.
+func awaited(ctx context.Context, client kubernetes.Interface, names map[string]bool) string {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		n, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Sprintf("node %s is not registered yet (the log says more)", name)
+		}
+		if usable(n) {
+			continue
+		}
+		for _, c := range n.Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+				return fmt.Sprintf("node %s is not ready: %s", name, c.Message)
+			}
+		}
+		return fmt.Sprintf("node %s is ready, and not yet known as such", name)
+	}
+	return "for the API server"
 }
 
 func usable(n *corev1.Node) bool {

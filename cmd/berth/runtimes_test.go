@@ -1,9 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"google.golang.org/grpc"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/runtime/embedded"
 )
@@ -24,13 +31,15 @@ func TestEmbeds(t *testing.T) {
 	}{
 		"auto, CRI is there":     {runtimeAuto, false, nil, false, ""},
 		"auto, without CRI":      {runtimeAuto, false, none, true, lacks},
+		"auto, CRI has no net":   {runtimeAuto, false, passing{none}, true, lacks},
+		"CRI, which has no net":  {runtimeCRI, false, passing{none}, false, ""},
 		"auto, a socket named":   {runtimeAuto, true, none, false, "no CRI"},
 		"CRI, which is not":      {runtimeCRI, false, none, false, "no CRI"},
 		"embedded, CRI is there": {runtimeEmbedded, false, nil, true, lacks},
 		"embedded with a socket": {runtimeEmbedded, true, nil, false, "leave out --runtime-endpoint"},
 		"another one":            {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
 	} {
-		embed, err := embeds(tc.asked, tc.named, tc.cri)
+		embed, err := embeds(tc.asked, tc.named, tc.cri, "")
 		switch {
 		case tc.words != "":
 			if err == nil || !strings.Contains(err.Error(), tc.words) {
@@ -39,5 +48,66 @@ func TestEmbeds(t *testing.T) {
 		case err != nil || embed != tc.embed:
 			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
 		}
+	}
+}
+
+// machine is a container runtime as the tests have it.
+type machine struct {
+	criapi.UnimplementedRuntimeServiceServer
+	network bool
+}
+
+func (m *machine) Version(context.Context, *criapi.VersionRequest) (*criapi.VersionResponse, error) {
+	return &criapi.VersionResponse{RuntimeName: "test", RuntimeApiVersion: "v1"}, nil
+}
+
+func (m *machine) Status(context.Context, *criapi.StatusRequest) (*criapi.StatusResponse, error) {
+	return &criapi.StatusResponse{Status: &criapi.RuntimeStatus{Conditions: []*criapi.RuntimeCondition{
+		{Type: criapi.RuntimeReady, Status: true}, {Type: criapi.NetworkReady, Status: m.network, Reason: "NetworkPluginNotReady", Message: "cni plugin not initialized"}}}}, nil
+}
+
+// TestCRIFault: a socket is not yet a runtime that runs pods. What may pass is waited for by who has asked for it.
+func TestCRIFault(t *testing.T) {
+	for name, tc := range map[string]struct {
+		serve  func(*grpc.Server) // nil: nobody listens any more
+		words  string             // of the fault; "": there is none
+		passes bool
+	}{
+		"all is well":         {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &machine{network: true}) }, "", false},
+		"CRI is switched off": {func(*grpc.Server) {}, "does not speak CRI v1", false},
+		"no network":          {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &machine{}) }, "NetworkReady=false: NetworkPluginNotReady: cni plugin", true},
+		"a stale socket":      {nil, "does not answer", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := os.MkdirTemp("/tmp", "bc")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			socket := filepath.Join(dir, "s")
+			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.serve == nil {
+				l.SetUnlinkOnClose(false)
+				_ = l.Close()
+			} else {
+				s := grpc.NewServer()
+				tc.serve(s)
+				go func() { _ = s.Serve(l) }()
+				defer s.Stop()
+			}
+			err = criFault(runtimeAuto, "unix://"+socket)
+			if (err == nil) != (tc.words == "") || err != nil && (!strings.Contains(err.Error(), tc.words) || !strings.Contains(err.Error(), socket)) {
+				t.Errorf("%v, want %q in it, and the socket", err, tc.words)
+			}
+			if passes := err != nil && lasting(err) == nil; passes != tc.passes {
+				t.Errorf("%v: passes: %t", err, passes)
+			}
+			if err := criFault(runtimeEmbedded, "unix://"+socket); err != nil {
+				t.Errorf("to who asks for another one it is %v", err)
+			}
+		})
 	}
 }

@@ -66,7 +66,7 @@ ends; what one that was killed left behind goes at the next start.`,
 			}
 			serverOptions(cmd.Flags(), &o.server, settings)
 			tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
-			if err := o.real.orSimulated(cmd.ErrOrStderr(), o.real.check()); err != nil {
+			if err := o.choose(cmd.ErrOrStderr(), settings); err != nil {
 				return err
 			}
 			if o.real.any() && !cmd.Flags().Changed("nodes") {
@@ -88,6 +88,19 @@ ends; what one that was killed left behind goes at the next start.`,
 	configFlag(f, &o.configs)
 	journalFlag(f, &o.journal, "journal in the data directory")
 	return cmd
+}
+
+// choose settles which real nodes there are to be, and where their things are. What they lack is told.
+func (o *upOptions) choose(tell io.Writer, settings settings) (err error) {
+	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	o.real.settle(o.server.DataDir, o.ephemeral)
+	if err := o.real.orSimulated(tell, o.real.check()); err != nil {
+		return err
+	}
+	o.real.look(&settings.kubelet)
+	return nil
 }
 
 func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) error {
@@ -226,15 +239,11 @@ func serverOptions(flags *pflag.FlagSet, o *apiserver.Options, settings settings
 	o.Evictions = subresource.EvictionOptions{Rules: b.Rules(), Refund: b.RefundFailedEvictions, SayWhy: b.ExplainRefusals}
 }
 
-// upDirs settles where things are kept: with --ephemeral in a directory that goes
+// upDirs makes where things are kept: with --ephemeral in a directory that goes
 // with the process, except for the kubeconfig, which people must find. The data
 // directory is locked all the same: the kubeconfig in it may be that of a cluster
 // that runs.
 func upDirs(o *upOptions) (dir string, clean func(), err error) {
-	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
-		return "", nil, fmt.Errorf("--data-dir: %w", err)
-	}
-	o.real.settle(o.server.DataDir, o.ephemeral)
 	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
 	}
@@ -262,6 +271,9 @@ func upDirs(o *upOptions) (dir string, clean func(), err error) {
 	}, nil
 }
 
+// sayEvery is how often it is looked for whom a start waits, and what for.
+const sayEvery = 5 * time.Second
+
 // awaitNodes waits until all nodes can take pods, and counts the others that the
 // cluster has.
 func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
@@ -278,6 +290,7 @@ func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, 
 	}
 	bar := progressBar{w: os.Stderr}
 	defer bar.done()
+	say, said := time.Now().Add(sayEvery), ""
 	// A list of thousands takes a server a while; not all its time may go to it.
 	pause := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
 	for tick := time.NewTicker(pause); ; {
@@ -288,6 +301,12 @@ func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, 
 		}
 		if len(names) > 100 {
 			bar.show(ready, len(names), "nodes ready")
+		} else if time.Now().After(say) {
+			if now := awaited(ctx, client, names); now != said {
+				fmt.Fprintln(os.Stderr, "berth: still waiting:", now)
+				said = now
+			}
+			say = time.Now().Add(sayEvery)
 		}
 		select {
 		case <-ctx.Done():

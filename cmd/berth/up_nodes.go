@@ -7,20 +7,24 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/real"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/agent/virtual"
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/internal/config"
 )
 
 // upNodes are the nodes of berth up that run real pods.
@@ -35,9 +39,11 @@ type upNodes struct {
 	place          string // of the virtual nodes
 	home           string // the data directory, as it was given
 	ephemeral      bool
+	name           string // of the machine as a node
 
 	size  virtual.Options // as memory and disk say
 	embed embeddedNodes
+	notes []string // what else there is to say of them
 	flags *pflag.FlagSet
 }
 
@@ -49,7 +55,7 @@ func (f *upNodes) add(flags *pflag.FlagSet) {
 	f.flags = flags
 	flags.BoolVar(&f.real, "real-node", false, "make this machine a node")
 	runtimeFlag(flags, &f.runtime)
-	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node; where none listens, pods run in Berth's own runtime")
+	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node; where none answers, or it has no network, pods run in Berth's own runtime")
 	flags.StringVar(&f.root, "root-dir", "", "directory of --real-node's agent: the volumes, files and logs of its pods; without it agent in the data directory")
 	flags.IntVar(&f.virtual, "virtual-nodes", 0, "number of nodes to make of parts of this machine: real pods, with a cgroup, a disk and a container runtime of each node's own")
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
@@ -126,19 +132,35 @@ func (f *upNodes) choose() error {
 	}
 	var err error
 	if f.real {
+		if bad := validation.IsDNS1123Subdomain(f.name); len(bad) > 0 {
+			return fmt.Errorf("--real-node: this machine is called %q, and no node can be: %s: call it otherwise, with hostnamectl or hostname", f.name, bad[0])
+		}
 		cri := f.machine()
-		if f.embed.real, err = embeds(f.runtime, named, cri); err != nil {
+		if f.embed.real, err = embeds(f.runtime, named, cri, f.root); err != nil {
 			return may("real-node", err)
+		}
+		if f.embed.real && f.runtime == runtimeAuto && socketThere(f.endpoint) {
+			f.notes = append(f.notes, "since "+cri.Error())
 		}
 	}
 	if f.virtual > 0 {
 		cri := containerd.Missing(true)
-		if f.embed.virtual, err = embeds(f.runtime, false, cri); err != nil {
+		if f.embed.virtual, err = embeds(f.runtime, false, cri, ""); err != nil {
 			return may("virtual-nodes", err)
 		}
 		return may("virtual-nodes", virtual.Missing())
 	}
 	return nil
+}
+
+// look notes what their pods will lack.
+func (f *upNodes) look(k *config.Kubelet) {
+	if _, err := exec.LookPath("iptables"); err != nil && (f.real && f.embed.real || f.virtual > 0 && f.embed.virtual) {
+		f.notes = append(f.notes, "without iptables, which is not installed, pods reach nothing beyond this machine and have no host ports")
+	}
+	if err := pods.NoServers(k.ResolvConf); err != nil && f.any() && len(k.ClusterDNS) == 0 {
+		f.notes = append(f.notes, err.Error())
+	}
 }
 
 // machine says why this machine cannot be a node with a container runtime that speaks CRI.
@@ -149,7 +171,7 @@ func (f *upNodes) machine() error {
 	case !socketThere(f.endpoint):
 		return fmt.Errorf("no container runtime listens at %s: start containerd, or say with --runtime-endpoint where one is; --virtual-nodes brings its own", f.endpoint)
 	}
-	return nil
+	return criFault(f.runtime, f.endpoint)
 }
 
 // needed refuses flags that are about nodes which are not asked for.
@@ -200,7 +222,7 @@ func (f *upNodes) sizes(memory, disk int64) error {
 func (f *upNodes) names() []string {
 	var out []string
 	if f.real {
-		out = append(out, machineName())
+		out = append(out, f.name)
 	}
 	for i := range f.virtual {
 		out = append(out, fmt.Sprintf("v%d", i+1))
@@ -233,7 +255,7 @@ func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) e
 			Nodes: settings.berth.Nodes, Kubelet: settings.kubelet, Pressure: settings.berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.real {
-		o, err := options(machineName())
+		o, err := options(f.name)
 		if err != nil {
 			return err
 		}
@@ -300,10 +322,11 @@ func nodeCredential(server *apiserver.Server, name string) (*rest.Config, error)
 		TLSClientConfig: rest.TLSClientConfig{CAData: authority.CAPEM(), CertData: cert, KeyData: key}}, err
 }
 
-// settle says where things are: the virtual nodes in the data directory that is
+// settle says where things are, and what the machine is called: the virtual nodes in the data directory that is
 // locked, not in that of --ephemeral, which nobody finds after a crash.
 func (f *upNodes) settle(dataDir string, ephemeral bool) {
 	f.home, f.ephemeral = dataDir, ephemeral
 	f.place = filepath.Join(dataDir, "virtual")
 	f.root = cmp.Or(f.root, filepath.Join(dataDir, "agent"))
+	f.name = cmp.Or(real.KeptName(f.root), machineName())
 }

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/berthproject/berth/internal/config"
 )
 
 // TestFlagsOfVirtualNodes: what cannot be is refused before anything is made.
@@ -32,9 +38,51 @@ func TestFlagsOfVirtualNodes(t *testing.T) {
 			if err := flags.Parse(strings.Fields(flag)); err != nil {
 				t.Fatal(err)
 			}
+			f.settle(t.TempDir(), false)
 			if err := f.check(); err == nil || !strings.Contains(err.Error(), words) {
 				t.Errorf("%v, want %q in it", err, words)
 			}
 		})
+	}
+}
+
+// TestTheMachineKeepsItsName: as a node it is what it was, whatever it is called now: its pods are found by that name.
+func TestTheMachineKeepsItsName(t *testing.T) {
+	home := t.TempDir()
+	f := upNodes{real: true, runtime: runtimeAuto, endpoint: defaultEndpoint}
+	if f.settle(home, false); f.name != machineName() {
+		t.Errorf("the first time it is %q, want %q", f.name, machineName())
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(home, "agent"), 0o755), os.WriteFile(filepath.Join(home, "agent", "node-name"), []byte("as-it-was\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if f.settle(home, false); !slices.Equal(f.names(), []string{"as-it-was"}) {
+		t.Errorf("after a change of its name it is %v", f.names())
+	}
+	f.name = "my_laptop"
+	if err := f.choose(); err == nil || !strings.Contains(err.Error(), `--real-node: this machine is called "my_laptop", and no node can be`) {
+		t.Errorf("of a name that no node can have: %v", err)
+	}
+}
+
+// TestWhatPodsLack: what pods of a real node will miss is said at the start.
+func TestWhatPodsLack(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "resolv.conf")
+	if err := os.WriteFile(conf, []byte("nameserver 192.0.2.53\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", "")
+	for name, tc := range map[string]struct {
+		f    upNodes
+		want string // the note begins so
+	}{
+		"simulated nodes":      {upNodes{}, ""},
+		"containerd":           {upNodes{real: true}, ""},
+		"the embedded runtime": {upNodes{real: true, embed: embeddedNodes{real: true}}, "without iptables"},
+	} {
+		tc.f.look(&config.Kubelet{ResolvConf: conf})
+		if got := strings.Join(tc.f.notes, "|"); (got == "") != (tc.want == "") || !strings.HasPrefix(got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
 	}
 }
