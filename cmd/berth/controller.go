@@ -73,7 +73,7 @@ func (f *controllerFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
 	flags.StringVar(&f.listen, "metrics-bind-address", controllerPage, "HOST:PORT to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path; empty serves none; if the default is taken, any port is")
 	configFlag(flags, &f.configs)
-	journalFlag(flags, &f.journal, "events alone have them")
+	journalFlag(flags, &f.journal, "events alone have them; the loop "+journaling+" writes it")
 }
 
 func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string, thereOnly bool) error {

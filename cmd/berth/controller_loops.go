@@ -54,6 +54,9 @@ func (f *controllerFlags) check(names []string) error {
 			return fmt.Errorf("--upstream-off %q: that loop is not among those to run: %s", n, strings.Join(names, ", "))
 		}
 	}
+	if f.journal != "" && len(names) > 0 && !seen[journaling] {
+		return fmt.Errorf("--journal %q: the loop %s writes it, and is not among those to run: %s", f.journal, journaling, strings.Join(names, ", "))
+	}
 	if !f.elect {
 		return nil
 	}

@@ -30,8 +30,12 @@ func TestLoopsAreNamed(t *testing.T) {
 		"taints=taint":        `--upstream-off "taint": there is no loop`,
 		"taints=disruption":   `--upstream-off "disruption": that loop is not among those to run: taints`,
 		"taints node-drainer": `loop "node-drainer": there is none`,
+		"@dir":                "",
+		"taints records@dir":  "",
+		"taints podgc@dir":    `--journal "dir": the loop records writes it, and is not among those to run: taints, podgc`,
 	} {
 		f := controllerFlags{elect: true, election: lead.Default("berth-controller")}
+		args, f.journal, _ = strings.Cut(args, "@")
 		names, off, _ := strings.Cut(args, "=")
 		if off != "" {
 			f.off = []string{off}

@@ -62,6 +62,9 @@ func journalOf(given, kubeconfig string) (string, error) {
 	return dir, nil
 }
 
+// journaling is the loop that writes the controllers' journal, whichever of them displaces.
+const journaling = "records"
+
 // keepRecords runs the loop that looks after records of displacements and Avoid Holds.
 func keepRecords(ctx context.Context, w loopWorld) error {
 	holds, err := v1alpha1.NewClient(w.config)

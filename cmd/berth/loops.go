@@ -98,7 +98,7 @@ var loops = []loop{
 		return garbage.Run(ctx, w.quiet, w.objects, w.factory, w.log)
 	}},
 	{"volume", func(ctx context.Context, w loopWorld) error { return volume.Run(ctx, w.client, w.factory, w.log) }},
-	{"records", keepRecords},
+	{journaling, keepRecords},
 	{"endpoints", func(ctx context.Context, w loopWorld) error {
 		return endpoints.Run(ctx, w.quiet, w.factory, w.log)
 	}},
