@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/rebalance/plan"
 )
@@ -182,8 +181,8 @@ func (t *turn) fails(x *Move, o Outcome, why string) {
 // which outlives this process and says how many times it was.
 func (t *turn) inVain(x *Move, o Outcome, why string) {
 	own := x.Pod.Owner
-	name := cluster.HoldName(own.UID, x.From, model.Avoid)
-	if h, there := t.v.State.Hold(x.Pod.Namespace, name); there && h.Cause == plan.Cause {
+	name := plan.VainHold(own.UID, x.From)
+	if h, there := t.v.State.Hold(x.Pod.Namespace, name); there {
 		t.m.o.Memory.Recall(plan.KeyOf(x.Move), int(h.Count), h.Until)
 	}
 	until, count := t.m.o.Memory.InVain(t.now, plan.KeyOf(x.Move), why)

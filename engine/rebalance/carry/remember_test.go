@@ -67,12 +67,14 @@ func TestAvoidHoldsEnd(t *testing.T) {
 	s.step(1, "release a: its time is over")
 }
 
-// Who runs once every few minutes knows from the Hold how often a move was in vain.
+// Who runs once every few minutes knows from the Hold how often a move was in vain, also when the node has thrown a pod out since.
 func TestANewProcessKnowsHowOftenAMoveWasInVain(t *testing.T) {
 	for ago, want := range map[time.Duration]string{time.Hour: "avoid a 4 1h20m0s", 25 * time.Hour: "avoid a 1 10m0s"} {
 		s := newTale(t, Options{}, moveIn(plan.Unheld, "web-1", 1000))
-		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: cluster.HoldName("web", "a", model.Avoid), Type: model.Avoid, Node: "a", Cause: plan.Cause, Count: 3,
+		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: plan.VainHold("web", "a"), Type: model.Avoid, Node: "a", Cause: plan.Cause, Count: 3,
 			Until: s.now.Add(-ago), Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}})
+		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: cluster.HoldName("web", "a", model.Avoid), Type: model.Avoid, Node: "a", Cause: "Pressure", Count: 1,
+			Until: s.now.Add(time.Minute), Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}})
 		if ago > 24*time.Hour {
 			s.step(0, "release a: its time is over, evict web-1")
 		} else {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
@@ -17,6 +18,12 @@ const mostTops = 500
 
 // Cause is the cause of the Holds that descheduling makes.
 const Cause = "Rebalance"
+
+// VainHold is the name of the Avoid Hold that says how often moves of an owner's pods off a node were in vain. It is not that of
+// pods which the node threw out (cluster.HoldName): either is there as long as it counts, whatever becomes of the other.
+func VainHold(ownerUID, node string) string {
+	return cluster.HoldName(ownerUID+"\x00"+Cause, node, model.Avoid)
+}
 
 // barred says why a pod is not to be moved at all; no words: it may be.
 func (p *Planner) barred(m *Move) (Why, string) {
@@ -47,7 +54,7 @@ func (p *Planner) unplaceable(m *Move) (Why, string) {
 	if until, why, known := p.o.Memory.Against(p.o.Now, m); known {
 		return InVain, why + "; not tried again until " + until.UTC().Format(time.RFC3339)
 	}
-	if h := p.state.Avoids(pod, m.From); h != nil && h.Cause == Cause && h.Until.After(p.o.Now) {
+	if h, there := p.state.Hold(pod.Namespace, VainHold(pod.Owner.UID, m.From)); there && h.Until.After(p.o.Now) {
 		return InVain, fmt.Sprintf("a pod of %s %s came back to the node before; not tried again until %s (Hold %s)",
 			pod.Owner.Kind, pod.Owner.Name, h.Until.UTC().Format(time.RFC3339), h.Name)
 	}

@@ -97,7 +97,9 @@ func TestWhyACandidateStays(t *testing.T) {
 	with := func(p *model.Pod, f func(*model.Pod)) *model.Pod { f(p); return p }
 	memory := NewMemory()
 	memory.InVain(now.Add(-time.Minute), Key{"web", "a", "S"}, "it came back")
-	avoid := &model.Hold{Namespace: "x", Name: "h", Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: Cause, Until: now.Add(time.Hour)}
+	avoid := &model.Hold{Namespace: "x", Name: VainHold("web", "a"), Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: Cause, Until: now.Add(time.Hour)}
+	thrown := *avoid
+	thrown.Name, thrown.Cause = "a", "Pressure" // before it by name
 	more := func(*rebalance.Node) rebalance.Gain { return rebalance.Gain{Before: 2, After: 2, Of: "pods"} }
 	for name, tc := range map[string]struct {
 		state  *cluster.State
@@ -112,7 +114,7 @@ func TestWhyACandidateStays(t *testing.T) {
 		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), why: Daemon, words: "DaemonSet web"},
 		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), why: Foreign, words: `"odd"`},
 		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: InVain, words: "it came back; not tried again until 1970-01-12T13:55:40Z"},
-		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid), why: InVain, words: "Hold h"},
+		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &thrown), why: InVain, words: "Hold " + avoid.Name},
 		"no room":           {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: Nowhere, words: "no other node"},
 		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), why: StraightBack, words: "back on a, with a score"},
 		"as good":           {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: Unheld, why: StraightBack, words: "a"},
