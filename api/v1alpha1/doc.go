@@ -8,7 +8,7 @@
 // ever, and where it cannot be stored there are none.
 //
 // Holds are named by cluster.HoldName, so that there is one of a type for an owner
-// on a node. Berth's API server has a row for them; deploy/hold-crd.yaml serves them
+// on a node, but for what a descheduler remembers (plan.VainHold). Berth's API server has a row for them; deploy/hold-crd.yaml serves them
 // on any other.
 //
 // +k8s:openapi-gen=true
