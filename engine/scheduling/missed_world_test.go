@@ -104,6 +104,9 @@ func (s *sleepers) carryOut(e Effect) []Event {
 	case Look:
 		return []Event{Outcome{ID: e.ID, Seen: s.pod(e.Pod.UID)}}
 	case Preempt:
+		if s.one(20) { // nothing was done, and nobody knows
+			return []Event{Outcome{ID: e.ID, Result: Unknown}}
+		}
 		out := []Event{done, s.change(e.Pod.UID, func(p *model.Pod) { p.Nominated = e.Plan.Node })}
 		for _, v := range e.Plan.Victims {
 			if s.pod(v.UID) == nil {
