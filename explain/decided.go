@@ -82,7 +82,7 @@ func outcomeOf(d journal.Decision) string {
 		parts = append(parts, "victims "+strings.Join(d.Victims, ", "))
 	}
 	if d.Message != "" {
-		parts = append(parts, d.Message)
+		parts = append(parts, line(d.Message))
 	}
 	if d.Why != "" {
 		parts = append(parts, d.Outcome+": "+d.Why)

@@ -24,7 +24,7 @@ func EvictionsText(w io.Writer, list []*journal.Displacement, now time.Time, mos
 				fmt.Fprintf(t, "and %d more (--all shows them)\n", len(list)-i)
 				break
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", ageOf(now, d.Time), d.Pod.Key(), dash(d.Node), d.Cause, dash(askedBy(d)), budgetsOf(d), cameTo(d), readyAfter(d))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", ageOf(now, d.Time), line(d.Pod.Key()), dash(line(d.Node)), line(d.Cause), dash(askedBy(d)), budgetsOf(d), cameTo(d), readyAfter(d))
 		}
 		_ = t.Flush()
 	}
@@ -69,9 +69,9 @@ func askedBy(d *journal.Displacement) string {
 	case d.For != nil:
 		return "pod " + d.For.Key()
 	case d.By != "":
-		return d.By
+		return line(d.By)
 	case !d.Afterwards:
-		return d.Writer
+		return line(d.Writer)
 	}
 	return ""
 }
@@ -93,9 +93,9 @@ func cameTo(d *journal.Displacement) string {
 	case r == nil:
 		return "-"
 	case r.Node == "":
-		return r.Name + ", waiting"
+		return line(r.Name) + ", waiting"
 	default:
-		return r.Name + " on " + r.Node
+		return line(r.Name + " on " + r.Node)
 	}
 }
 
@@ -121,8 +121,8 @@ func DisplacementText(w io.Writer, d *journal.Displacement, earlier int, now tim
 	}
 	fmt.Fprintf(&b, " at %s, %s ago\n", d.Time.UTC().Format(time.DateTime+" MST"), ageOf(now, d.Time))
 	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	for _, line := range displacementLines(d) {
-		fmt.Fprintf(t, "  %s\t%s\n", line[0], line[1])
+	for _, said := range displacementLines(d) {
+		fmt.Fprintf(t, "  %s\t%s\n", said[0], line(said[1]))
 	}
 	_ = t.Flush()
 	if earlier > 0 {

@@ -42,7 +42,7 @@ func (a *NodeAnswer) state(b *strings.Builder, now time.Time) {
 		if (c.Type == "Ready") == (c.Status == "True") {
 			continue // as it should be
 		}
-		fmt.Fprintf(b, "condition %s=%s for %s: %s %s\n", c.Type, c.Status, ageOf(now, c.Since), c.Reason, c.Message)
+		fmt.Fprintf(b, "condition %s=%s for %s: %s %s\n", c.Type, c.Status, ageOf(now, c.Since), line(c.Reason), line(c.Message))
 	}
 }
 

@@ -23,8 +23,8 @@ func (a *Answer) Text(w io.Writer, all bool) error {
 		}
 	}
 	b.WriteString("\n")
-	for _, line := range a.Troubles {
-		b.WriteString("there " + line + "\n")
+	for _, trouble := range a.Troubles {
+		b.WriteString("there " + line(trouble) + "\n")
 	}
 	b.WriteString(headline(rec) + "\n")
 	if a.Extenders {

@@ -22,6 +22,7 @@ type Backend struct {
 	compactor etcd3.Compactor
 	// watcher opens a stream of watches of its own.
 	watcher func() clientv3.Watcher
+	full    func() error // why nothing can be written; nil: nobody knows
 	closers []func()
 }
 
@@ -56,12 +57,15 @@ func (b *Backend) forResource() (*kubernetes.Client, func()) {
 	return wrap(own), func() { _ = own.Watcher.Close() }
 }
 
-// Check says whether etcd answers within two seconds.
+// Check says whether etcd answers within two seconds, and takes writes.
 func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := b.client.Get(ctx, "/registry/health", kubernetes.GetOptions{}); err != nil {
 		return fmt.Errorf("etcd does not answer: %w", err)
+	}
+	if b.full != nil {
+		return b.full()
 	}
 	return nil
 }

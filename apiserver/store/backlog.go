@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
@@ -15,6 +16,10 @@ const backlogLimit = 4096
 
 // atOnce is how many of them the reader finds ready: a watch is flushed to the client when there is none.
 const atOnce = 128
+
+// sleepAfter is how long a reader may pause when the cache has ended its watch, before what waits is dropped: it begins
+// anew from the last event that it had.
+const sleepAfter = 10 * time.Second
 
 // lenient is a watch cache that is patient with its watches. The cache ends a watch whose reader
 // is some ten events behind (what a young cluster has in a seventy-fifth of its short history) for
@@ -60,6 +65,7 @@ func (b *backlog) run() {
 	in := b.from.ResultChan()
 	var next watch.Event
 	some := false // next is one
+	var asleep <-chan time.Time
 	for some || in != nil {
 		out, more := b.out, in
 		if !some {
@@ -71,7 +77,7 @@ func (b *backlog) run() {
 		select {
 		case e, open := <-more:
 			if !open {
-				in = nil
+				in, asleep = nil, time.After(sleepAfter)
 				continue
 			}
 			waiting.WriteOne(e)
@@ -79,6 +85,11 @@ func (b *backlog) run() {
 				continue
 			}
 		case out <- next:
+			if in == nil {
+				asleep = time.After(sleepAfter)
+			}
+		case <-asleep:
+			return
 		case <-b.stopped:
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,6 +57,26 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
+// A reader that is gone without a word must not keep events for ever when the cache has given it up.
+func TestBacklogOfASleeperGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = atOnce + 1000
+		cache := watch.NewFakeWithChanSize(all, false)
+		w := newBacklog(cache)
+		for i := range all {
+			cache.Action(event(i).Type, event(i).Object)
+		}
+		synctest.Wait()
+		time.Sleep(time.Hour) // a reader that the cache has patience with
+		cache.Stop()
+		read(t, w, 0, 10)
+		time.Sleep(sleepAfter + time.Second)
+		if n := read(t, w, 10, all); n != atOnce {
+			t.Errorf("%d events came, want the %d that were ready, and the end", n, atOnce)
+		}
+	})
+}
+
 func TestBacklogIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cache := watch.NewFake()
@@ -64,6 +85,7 @@ func TestBacklogIsStopped(t *testing.T) {
 			cache.Add(event(i).Object)
 		}
 		read(t, w, 0, 1)
+		synctest.Wait()
 		w.Stop()
 		w.Stop()
 		synctest.Wait()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/version"
@@ -18,13 +19,14 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.etcd.io/etcd/server/v3/features"
 	"go.uber.org/zap"
+	"k8s.io/klog/v2"
 )
 
 const (
 	// memberName and peerURL name the only member to itself; nothing listens there.
 	memberName = "berth"
 	peerURL    = "http://127.0.0.1:2380"
-	// A database beyond the quota turns read-only; 8 GiB is etcd's own advice for the largest.
+	// A database beyond the quota turns read-only, see space; 8 GiB is etcd's own advice for the largest.
 	quotaBytes = 8 << 30
 	// snapshotCount bounds the log that is replayed after a crash.
 	snapshotCount = 10000
@@ -36,21 +38,36 @@ const (
 
 // OpenEmbedded starts the member kept in dir/etcd, making it if there is none.
 func OpenEmbedded(ctx context.Context, dir string) (*Backend, error) {
+	return openEmbedded(ctx, dir, quotaBytes)
+}
+
+func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error) {
 	lock, err := Lock(dir)
 	if err != nil {
 		return nil, err
 	}
-	server, err := startMember(ctx, filepath.Join(dir, "etcd"))
+	server, err := startMember(ctx, filepath.Join(dir, "etcd"), quota)
 	if err != nil {
 		_ = lock.Close()
 		return nil, err
 	}
 	announceProgress(ctx, version.Version)
 	watcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
-	return newBackend(v3client.New(server), watcher, func() {
+	room := &space{server: server, quota: quota}
+	if err := room.look(ctx); err != nil {
+		klog.ErrorS(err, "The store's file could not be made smaller")
+	}
+	looking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var looks sync.WaitGroup
+	looks.Go(func() { room.run(looking) })
+	b := newBackend(v3client.New(server), watcher, func() {
+		stop()
+		looks.Wait()
 		server.Stop()
 		_ = lock.Close()
-	}), nil
+	})
+	b.full = room.full
+	return b, nil
 }
 
 // Lock makes sure that no other process uses the data directory dir until the
@@ -74,8 +91,8 @@ func Lock(dir string) (*fileutil.LockedFile, error) {
 	return lock, nil
 }
 
-func startMember(ctx context.Context, dir string) (*etcdserver.EtcdServer, error) {
-	cfg, err := memberConfig(dir)
+func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.EtcdServer, error) {
+	cfg, err := memberConfig(dir, quota)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +124,7 @@ func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err err
 }
 
 // memberConfig is that of a cluster of one whose only client is this process.
-func memberConfig(dir string) (config.ServerConfig, error) {
+func memberConfig(dir string, quota int64) (config.ServerConfig, error) {
 	urls, err := types.NewURLs([]string{peerURL})
 	if err != nil {
 		return config.ServerConfig{}, err
@@ -133,7 +150,7 @@ func memberConfig(dir string) (config.ServerConfig, error) {
 		TickMs:                      100,
 		ElectionTicks:               10,
 		InitialElectionTickAdvance:  true,
-		QuotaBackendBytes:           quotaBytes,
+		QuotaBackendBytes:           quota,
 		MaxTxnOps:                   128,
 		MaxRequestBytes:             maxRequestBytes,
 		AuthToken:                   "simple",

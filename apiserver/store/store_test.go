@@ -71,3 +71,39 @@ func TestExternalThatDoesNotAnswer(t *testing.T) {
 		t.Errorf("got %v, want an error that names the file", err)
 	}
 }
+
+// A store that was written full is writable again after a restart, and says before what is wrong.
+func TestFullStoreIsMadeSmaller(t *testing.T) {
+	const quota = 16 << 20
+	dir := t.TempDir()
+	b, err := openEmbedded(t.Context(), dir, quota)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func() error {
+		_, err := b.client.Client.Put(t.Context(), "/big", strings.Repeat("x", 1<<20))
+		return err
+	}
+	for n := 0; ; n++ {
+		if err = put(); err != nil {
+			break
+		}
+		if n > 4*quota>>20 {
+			t.Fatalf("%d MiB were written into %d", n, quota>>20)
+		}
+	}
+	if err := b.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "takes no writes") {
+		t.Errorf("a full store says %v of itself", err)
+	}
+	b.Close()
+	if b, err = openEmbedded(t.Context(), dir, quota); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if err := b.Check(t.Context()); err != nil {
+		t.Errorf("after a restart: %v", err)
+	}
+	if err := put(); err != nil {
+		t.Errorf("after a restart: %v", err)
+	}
+}

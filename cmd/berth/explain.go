@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
@@ -80,9 +81,12 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
 			pod := podNamed(objects, namespace, name)
 			if pod == nil && len(source.dumps) == 0 {
 				records := recordSource{journal: kept, kubeconfig: source.kubeconfig}
-				displaced, err := records.read(cmd.Context(), cmd.ErrOrStderr(), namespace, name)
-				if err != nil {
+				displaced, err := records.read(cmd.Context(), io.Discard, namespace, name) // what it would warn of has been said
+				if err != nil && len(before) == 0 {
 					return err
+				}
+				if err != nil {
+					warn(cmd.ErrOrStderr(), fmt.Errorf("whether it was displaced is not known: %w", err))
 				}
 				if len(before)+len(displaced) > 0 {
 					return explainGone(cmd.OutOrStdout(), explain.Gone{Pod: namespace + "/" + name, Decided: before, Displaced: displaced}, output)
@@ -133,10 +137,13 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 		return objects, err
 	}
 	p, err := client.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return objects, nil
+	}
 	if err == nil && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed) {
 		objects = append(objects, p)
 	}
-	return objects, nil
+	return objects, err
 }
 
 // decisions are those about pods of one name that a journal has; of a dump only one that is named is read.

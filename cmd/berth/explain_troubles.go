@@ -18,10 +18,10 @@ func podNamed(objects []runtime.Object, namespace, name string) *corev1.Pod {
 	return nil
 }
 
-// startsSoon are reasons of containers that wait because the node is busy with them.
+// startsSoon are reasons of containers that wait because the node is busy with them, if no message says more.
 var startsSoon = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true}
 
-// troubles are what a pod's node reports that keeps it from running, a line each.
+// troubles are what a pod's node reports that keeps it from running. Its words may be anybody's.
 func troubles(pod *corev1.Pod) (lines []string) {
 	if pod == nil || pod.Spec.NodeName == "" {
 		return nil
@@ -32,7 +32,7 @@ func troubles(pod *corev1.Pod) (lines []string) {
 	}
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
 		for _, c := range list {
-			if w := c.State.Waiting; w != nil && !startsSoon[w.Reason] {
+			if w := c.State.Waiting; w != nil && (w.Message != "" || !startsSoon[w.Reason]) {
 				lines = append(lines, "container "+c.Name+" waits"+reasonAnd(w.Reason, w.Message)+ending(c.LastTerminationState.Terminated))
 			}
 			if t := c.State.Terminated; t != nil && t.ExitCode != 0 && st.Phase != corev1.PodSucceeded {

@@ -16,8 +16,9 @@ func TestTroublesOfABoundPod(t *testing.T) {
 		status corev1.PodStatus
 		want   []string
 	}{
-		"starts":  {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", "")}}}},
-		"refused": {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("RefusedByRuntime", "privileged: no")}}}, want: []string{"container c waits: RefusedByRuntime: privileged: no"}},
+		"starts":    {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", "")}}}},
+		"no volume": {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", `configmap "x" not found`)}}}, want: []string{`container c waits: ContainerCreating: configmap "x" not found`}},
+		"refused":   {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("RefusedByRuntime", "privileged: no")}}}, want: []string{"container c waits: RefusedByRuntime: privileged: no"}},
 		"crashes": {
 			status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("CrashLoopBackOff", ""), LastTerminationState: corev1.ContainerState{Terminated: killed}}}},
 			want:   []string{"container c waits: CrashLoopBackOff; it ended with exit code 137: OOMKilled"},

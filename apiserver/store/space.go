@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"k8s.io/klog/v2"
+)
+
+// spaceEvery is how often the embedded etcd's file is looked at.
+const spaceEvery = 10 * time.Second
+
+// space keeps the embedded etcd's file within its quota. The file never shrinks by itself: what compaction
+// frees is used again, but a burst of writes within one history leaves it large, and beyond the quota etcd takes no
+// write any more, not even those that compaction and the end of its alarm need. Nobody can reach it from outside to help.
+type space struct {
+	server *etcdserver.EtcdServer
+	quota  int64
+}
+
+// run looks until ctx ends.
+func (s *space) run(ctx context.Context) {
+	tick := time.NewTicker(spaceEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "The store's file could not be made smaller; trying again", "after", spaceEvery)
+		}
+	}
+}
+
+// look gives back what is free of a file that is more than half of the quota, and half of it free. A full store loses
+// its history first: watches and continued lists that need it begin anew.
+func (s *space) look(ctx context.Context) error {
+	full := s.full() != nil
+	size, used := s.server.Backend().Size(), s.server.Backend().SizeInUse()
+	if !full && (size <= s.quota/2 || used > size/2) {
+		return nil
+	}
+	if full {
+		present := s.server.KV().Rev()
+		if _, err := s.server.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: present, Physical: true}); err != nil {
+			klog.V(2).InfoS("The history of the full store was dropped before", "revision", present, "err", err)
+		}
+	}
+	if err := s.server.Backend().Defrag(); err != nil {
+		return fmt.Errorf("defragmenting the store: %w", err)
+	}
+	after := s.server.Backend().Size()
+	klog.InfoS("The store's file was made smaller", "bytesBefore", size, "bytes", after, "quota", s.quota)
+	if !full || after > s.quota/10*9 {
+		return nil
+	}
+	_, err := s.server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE,
+		MemberID: uint64(s.server.MemberID()), Alarm: etcdserverpb.AlarmType_NOSPACE})
+	if err != nil {
+		return fmt.Errorf("ending the store's alarm: %w", err)
+	}
+	return nil
+}
+
+// full is an error while etcd takes no writes for want of space.
+func (s *space) full() error {
+	for _, a := range s.server.Alarms() {
+		if a.Alarm == etcdserverpb.AlarmType_NOSPACE {
+			return fmt.Errorf("etcd takes no writes: its file has %d MiB of at most %d; it is made smaller every %v if its objects leave room: delete some",
+				s.server.Backend().Size()>>20, s.quota>>20, spaceEvery)
+		}
+	}
+	return nil
+}
