@@ -79,8 +79,12 @@ func (o Options) validate() error {
 	if o.DataDir == "" {
 		return fmt.Errorf("--data-dir is empty: want a directory")
 	}
-	if _, _, err := net.ParseCIDR(o.ServiceClusterIPRange); err != nil {
+	_, network, err := net.ParseCIDR(o.ServiceClusterIPRange)
+	if err != nil {
 		return fmt.Errorf("--service-cluster-ip-range %q: want a CIDR, e.g. 10.96.0.0/16: %w", o.ServiceClusterIPRange, err)
+	}
+	if ones, bits := network.Mask.Size(); bits-ones < 3 {
+		return fmt.Errorf("--service-cluster-ip-range %q: want room for 8 addresses at least, e.g. 10.96.0.0/16", o.ServiceClusterIPRange)
 	}
 	if o.MaxRequestsInFlight <= 0 || o.MaxMutatingRequestsInFlight <= 0 {
 		return fmt.Errorf("max requests in flight are %d and %d (mutating): want more than 0", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)

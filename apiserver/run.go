@@ -89,6 +89,7 @@ func (s *Server) addHooks() error {
 	return s.generic.AddPostStartHook("berth-keep-access", func(hook genericapiserver.PostStartHookContext) error {
 		go s.security.Run(hook)
 		go s.services.Sweep(hook)
+		go keepKubernetes(hook, s.client, s.serviceIP.String(), s.port())
 		go s.authority.KeepServing(hook, renewEvery, pki.ServerNames(s.serviceIP, s.host()), func(err error) {
 			klog.ErrorS(err, "Certificates could not be renewed; trying again later", "every", renewEvery)
 		})
@@ -96,15 +97,17 @@ func (s *Server) addHooks() error {
 	})
 }
 
+// port is where this server listens.
+func (s *Server) port() int { return s.listener.Addr().(*net.TCPAddr).Port }
+
 // bootstrap is tried until it succeeds: the watch caches may still be filling.
 func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
 	ctx, cancel := context.WithTimeout(hook, bootstrapWithin)
 	defer cancel()
-	port := s.listener.Addr().(*net.TCPAddr).Port
 	for {
 		err := s.security.Bootstrap(ctx)
 		if err == nil {
-			err = bootstrap(ctx, s.client, s.serviceIP.String(), port)
+			err = bootstrap(ctx, s.client, s.serviceIP.String(), s.port())
 		}
 		if err == nil {
 			return nil

@@ -185,7 +185,8 @@ func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admis
 
 func keepSystemClasses(a admission.Attributes) error {
 	for _, system := range rules.SystemPriorityClasses() {
-		if a.GetName() == system.Name {
+		old, _ := a.GetOldObject().(*schedulingv1.PriorityClass) // a deletion of the collection names none
+		if a.GetName() == system.Name || old != nil && old.Name == system.Name {
 			return admission.NewForbidden(a, errors.New("this is a system priority class and cannot be deleted"))
 		}
 	}

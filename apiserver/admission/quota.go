@@ -313,8 +313,10 @@ func serviceUsage(obj runtime.Object) corev1.ResourceList {
 		ports = len(s.Spec.Ports)
 	case corev1.ServiceTypeLoadBalancer:
 		balancers = 1
-		if s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts {
-			ports = len(s.Spec.Ports)
+		for _, p := range s.Spec.Ports {
+			if p.NodePort != 0 || s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts {
+				ports++
+			}
 		}
 	}
 	return corev1.ResourceList{

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver/auth/rbac/policy"
 )
@@ -35,6 +36,10 @@ func (s *Security) publishTrust(ctx context.Context) error {
 			err = nil
 		}
 	case err == nil && found.Data[clientCAKey] != string(ca):
+		if found.Data[clientCAKey] != "" {
+			klog.ErrorS(nil, "This store knows another certificate authority: what a server with that one signed is refused here, and the other way round. "+
+				"Servers of one etcd need the same pki directory: copy it before the first start", "configmap", policy.TrustConfigMap)
+		}
 		found = found.DeepCopy()
 		if found.Data == nil {
 			found.Data = map[string]string{}

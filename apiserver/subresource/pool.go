@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"strconv"
+	"strings"
+
+	utilsnet "k8s.io/utils/net"
 )
 
 // Claims keeps who has which value of a pool, for the whole cluster.
@@ -75,9 +78,12 @@ func (a addresses) at(n uint64) netip.Addr {
 
 // take claims an address that the user chose.
 func (a addresses) take(ctx context.Context, address, owner string) error {
-	addr, err := netip.ParseAddr(address)
-	if err != nil || !a.network.Contains(addr) {
+	addr, ok := canonical(address)
+	if !ok || !a.gives(addr) {
 		return errOutside
+	}
+	if addr == a.at(0) && !ofServer(owner) {
+		return errAllocated
 	}
 	free, err := a.claims.Claim(ctx, addressPool, addr.String(), owner)
 	if err == nil && !free {
@@ -86,13 +92,32 @@ func (a addresses) take(ctx context.Context, address, owner string) error {
 	return err
 }
 
+// ofServer says whether an owner is the Service of the API server, for which the first address is kept even while it is not
+// there: certificates and pods know it.
+func ofServer(owner string) bool { return strings.HasPrefix(owner, "default/kubernetes/") }
+
+// gives says whether an address is one that services may have: in the range, and neither the network's own nor broadcast.
+func (a addresses) gives(addr netip.Addr) bool {
+	if !a.network.Contains(addr) || addr == a.network.Masked().Addr() {
+		return false
+	}
+	return !addr.Is4() || a.network.Contains(addr.Next())
+}
+
+// canonical reads an address as validation and proxies do: numbers may begin with zeros, which does not make another
+// address.
+func canonical(address string) (netip.Addr, bool) {
+	addr, ok := netip.AddrFromSlice(utilsnet.ParseIPSloppy(address))
+	return addr.Unmap(), ok
+}
+
 // next claims any free address.
 func (a addresses) next(ctx context.Context, owner string) (string, error) {
 	low := a.reserved()
 	random := func() string { return a.at(low + rand.Uint64N(a.size()-low)).String() }
 	all := func(yield func(string) bool) {
-		for n := range a.size() {
-			if !yield(a.at((low + n) % a.size()).String()) {
+		for n := range a.size() - 1 { // but the first
+			if !yield(a.at(1 + (low-1+n)%(a.size()-1)).String()) {
 				return
 			}
 		}

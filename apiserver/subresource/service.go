@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +29,9 @@ const releaseWithin = 10 * time.Second
 type Services struct {
 	addresses addresses
 	store     *registry.Store
+
+	mu   sync.Mutex
+	left map[string][]claim // by owner: what an update that is being written may leave
 }
 
 // NewServices makes the store of services allocate from a range of addresses.
@@ -40,6 +45,7 @@ func NewServices(store *registry.Store, cidr string, claims Claims) (*Services, 
 	s := &Services{addresses: addresses{network: network.Masked(), claims: claims}, store: store}
 	store.BeginCreate = s.beginCreate
 	store.BeginUpdate = s.beginUpdate
+	store.AfterUpdate = s.afterUpdate
 	store.AfterDelete = s.afterDelete
 	return s, nil
 }
@@ -57,7 +63,7 @@ func (s *Services) beginUpdate(ctx context.Context, obj, old runtime.Object, opt
 }
 
 // begin claims what the service needs and has not. The returned function gives
-// back what was claimed if the write fails, and what is needed no more if it succeeds.
+// back what was claimed if the request fails; it comes before the write, so that what is needed no more is noted only.
 func (s *Services) begin(ctx context.Context, service, old *corev1.Service, dryRun bool) (registry.FinishFunc, error) {
 	t := &transaction{pools: s.addresses, owner: owner(service, old)}
 	if dryRun {
@@ -76,10 +82,31 @@ func (s *Services) begin(ctx context.Context, service, old *corev1.Service, dryR
 			t.undo(ctx)
 			return
 		}
-		if old != nil {
-			t.dropUnused(ctx, service, old)
+		if old != nil && !dryRun {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.left == nil {
+				s.left = map[string][]claim{}
+			}
+			s.left[t.owner] = holdings(old)
 		}
 	}, nil
+}
+
+// afterUpdate gives back what a service had before it was written, and has no more.
+func (s *Services) afterUpdate(obj runtime.Object, options *metav1.UpdateOptions) {
+	service := obj.(*corev1.Service)
+	if dryrun.IsDryRun(options.DryRun) {
+		return
+	}
+	t := &transaction{pools: s.addresses, owner: owner(service, nil)}
+	s.mu.Lock()
+	left := s.left[t.owner]
+	delete(s.left, t.owner)
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), releaseWithin)
+	defer cancel()
+	t.drop(ctx, left, service)
 }
 
 func (s *Services) afterDelete(obj runtime.Object, options *metav1.DeleteOptions) {
@@ -90,7 +117,10 @@ func (s *Services) afterDelete(obj runtime.Object, options *metav1.DeleteOptions
 	ctx, cancel := context.WithTimeout(context.Background(), releaseWithin)
 	defer cancel()
 	t := &transaction{pools: s.addresses, owner: owner(service, nil)}
-	t.dropUnused(ctx, &corev1.Service{}, service)
+	s.mu.Lock()
+	delete(s.left, t.owner)
+	s.mu.Unlock()
+	t.drop(ctx, holdings(service), &corev1.Service{})
 }
 
 // owner names a service for its claims; the uid tells it from a later one of the same name.
@@ -157,25 +187,23 @@ func (t *transaction) address(ctx context.Context, service, old *corev1.Service)
 	case old != nil && old.Spec.ClusterIP != "" && rules.NeedsClusterIP(old):
 		return nil, nil // it may not change: validation says so
 	}
-	if _, err := netip.ParseAddr(spec.ClusterIP); err != nil {
+	chosen, ok := canonical(spec.ClusterIP)
+	if !ok {
 		return nil, nil // validation says so
 	}
 	if err := t.pools.take(ctx, spec.ClusterIP, t.owner); err != nil {
 		text := fmt.Sprintf("failed to allocate IP %s: %v", spec.ClusterIP, err)
 		return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), spec.ClusterIPs, text)}, nil
 	}
-	t.note(addressPool, spec.ClusterIP)
+	t.note(addressPool, chosen.String())
 	return nil, nil
 }
 
-// dropUnused gives back what old had and service has not.
-func (t *transaction) dropUnused(ctx context.Context, service, old *corev1.Service) {
-	kept := map[claim]bool{}
-	for _, c := range holdings(service) {
-		kept[c] = true
-	}
-	for _, c := range holdings(old) {
-		if !kept[c] {
+// drop gives back those claims that service does not hold.
+func (t *transaction) drop(ctx context.Context, claims []claim, service *corev1.Service) {
+	kept := holdings(service)
+	for _, c := range claims {
+		if !slices.Contains(kept, c) {
 			t.release(ctx, c)
 		}
 	}
@@ -185,8 +213,8 @@ func (t *transaction) dropUnused(ctx context.Context, service, old *corev1.Servi
 func holdings(service *corev1.Service) []claim {
 	var held []claim
 	for _, address := range service.Spec.ClusterIPs {
-		if address != "" && address != corev1.ClusterIPNone {
-			held = append(held, claim{addressPool, address})
+		if addr, ok := canonical(address); ok {
+			held = append(held, claim{addressPool, addr.String()})
 		}
 	}
 	for _, port := range service.Spec.Ports {

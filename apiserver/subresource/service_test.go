@@ -82,8 +82,12 @@ func TestChosenAddress(t *testing.T) {
 	s := services(held, "10.96.0.0/16")
 	create(t, s, service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}))(t.Context(), true)
 	for ip, want := range map[string]string{
-		"10.96.0.10": `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated`,
-		"10.97.0.10": `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.97.0.10"]: failed to allocate IP 10.97.0.10: the provided network does not match the current range`,
+		"10.96.0.10":      `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated`,
+		"10.96.0.010":     `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.010"]: failed to allocate IP 10.96.0.010: provided IP is already allocated`,
+		"192.168.001.001": `Service "b" is invalid: spec.clusterIPs: Invalid value: ["192.168.001.001"]: failed to allocate IP 192.168.001.001: the provided network does not match the current range`,
+		"10.96.0.0":       `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.0"]: failed to allocate IP 10.96.0.0: the provided network does not match the current range`,
+		"10.96.255.255":   `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.255.255"]: failed to allocate IP 10.96.255.255: the provided network does not match the current range`,
+		"10.97.0.10":      `Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.97.0.10"]: failed to allocate IP 10.97.0.10: the provided network does not match the current range`,
 	} {
 		_, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: ip}), &metav1.CreateOptions{})
 		if err == nil || err.Error() != want {
@@ -92,20 +96,81 @@ func TestChosenAddress(t *testing.T) {
 	}
 }
 
+// The API server's address is nobody else's, even while its Service is not there.
+func TestFirstAddressIsTheServers(t *testing.T) {
+	s := services(memory{}, "10.96.0.0/16")
+	if _, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.1"}), &metav1.CreateOptions{}); err == nil {
+		t.Error("it was given to another service")
+	}
+	own := service("kubernetes", corev1.ServiceSpec{ClusterIP: "10.96.0.1"})
+	own.Namespace = "default"
+	create(t, s, own)(t.Context(), true)
+}
+
+// What an update needs no more is given back when it is written, not before: the write may still fail.
+func TestGivenBackWhenWritten(t *testing.T) {
+	held := memory{}
+	s := services(held, "10.96.0.0/16")
+	old := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10", ClusterIPs: []string{"10.96.0.10"}})
+	create(t, s, old)(t.Context(), true)
+	next := service("a", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "x"})
+	finish, err := s.beginUpdate(t.Context(), next, old, &metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t.Context(), true)
+	if len(held) != 1 {
+		t.Errorf("before it is written: claimed are %v", held)
+	}
+	s.afterUpdate(next, &metav1.UpdateOptions{})
+	if len(held) != 0 {
+		t.Errorf("after it was written: claimed are %v", held)
+	}
+}
+
+// A claim goes by the address, however it is written.
+func TestChosenAddressIsGivenBack(t *testing.T) {
+	held := memory{}
+	s := services(held, "10.96.0.0/16")
+	svc := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.010", ClusterIPs: []string{"10.96.0.010"}})
+	create(t, s, svc)(t.Context(), true)
+	s.afterDelete(svc, &metav1.DeleteOptions{})
+	if len(held) != 0 {
+		t.Errorf("still claimed: %v", held)
+	}
+}
+
+// A load balancer that needs no node ports may choose some, which others then cannot have.
+func TestPortsOfALoadBalancerThatNeedsNone(t *testing.T) {
+	held, none := memory{}, false
+	s := services(held, "10.96.0.0/16")
+	balancer := func(name string, port int32) *corev1.Service {
+		return service(name, corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, AllocateLoadBalancerNodePorts: &none,
+			Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP, NodePort: port}}})
+	}
+	create(t, s, balancer("a", 30080))(t.Context(), true)
+	create(t, s, balancer("b", 0))(t.Context(), true)
+	for _, port := range []int32{30080, 22, -5, 99999} {
+		if _, err := s.beginCreate(t.Context(), balancer("c", port), &metav1.CreateOptions{}); err == nil {
+			t.Errorf("node port %d was given", port)
+		}
+	}
+}
+
 // Every address of a range is given out once, and then there is none.
 func TestAddressesRunOut(t *testing.T) {
 	held := memory{}
-	s := services(held, "10.0.0.0/29") // .1 to .6
-	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+	s := services(held, "10.0.0.0/29") // .1, which is the API server's, to .6
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		create(t, s, service(name, corev1.ServiceSpec{}))(t.Context(), true)
 	}
 	for c := range held {
-		if c.value == "10.0.0.0" || c.value == "10.0.0.7" {
-			t.Errorf("%s was given out, which is the network's own", c.value)
+		if c.value == "10.0.0.0" || c.value == "10.0.0.1" || c.value == "10.0.0.7" {
+			t.Errorf("%s was given out, which is the network's or the API server's own", c.value)
 		}
 	}
 	if _, err := s.beginCreate(t.Context(), service("g", corev1.ServiceSpec{}), &metav1.CreateOptions{}); err == nil {
-		t.Error("a seventh address came out of six")
+		t.Error("a sixth address came out of five")
 	}
 }
 
@@ -132,6 +197,7 @@ func TestNodePorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	finish(t.Context(), true)
+	s.afterUpdate(changed, &metav1.UpdateOptions{})
 	if len(held) != 0 {
 		t.Errorf("an external name holds %v", held)
 	}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilsnet "k8s.io/utils/net"
 
 	"github.com/berthproject/berth/apiserver/rules"
 )
@@ -24,6 +25,10 @@ func (t *transaction) ports(ctx context.Context, service, old *corev1.Service) (
 		}
 		if err := t.freePorts(ctx, service); err != nil {
 			return nil, err
+		}
+	} else if service.Spec.Type == corev1.ServiceTypeLoadBalancer { // it need not have any, but may choose some
+		if errs = t.chosenPorts(ctx, service, old); len(errs) > 0 {
+			return errs, nil
 		}
 	}
 	if rules.NeedsHealthCheckNodePort(service) {
@@ -115,6 +120,11 @@ func (t *transaction) families(service *corev1.Service) field.ErrorList {
 	if spec.ClusterIP == corev1.ClusterIPNone && len(spec.Selector) == 0 {
 		anyFamily(spec, own, other) // its endpoints are made by hand, of any family
 		return nil
+	}
+	for i, ip := range spec.ClusterIPs {
+		if ip != corev1.ClusterIPNone && i >= len(spec.IPFamilies) && utilsnet.IsIPv6String(ip) != (own == corev1.IPv6Protocol) && utilsnet.ParseIPSloppy(ip) != nil {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), ip, fmt.Sprintf("may not use %s on a cluster which is not configured for it", other))}
+		}
 	}
 	for i, family := range spec.IPFamilies {
 		if family == other {

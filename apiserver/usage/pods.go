@@ -113,10 +113,16 @@ func (m podMetrics) measured(ctx context.Context, pods []corev1.Pod) (map[types.
 		}
 	}
 	m.u.said.keep(there)
+	on := map[types.UID]string{} // a node speaks for its own pods only
+	for i := range pods {
+		on[pods[i].UID] = pods[i].Spec.NodeName
+	}
 	found := map[types.UID]podFigures{}
-	for _, s := range m.u.said.all(ctx, nodes, wanted) {
+	for node, s := range m.u.said.all(ctx, nodes, wanted) {
 		for i := range s.summary.Pods {
-			found[types.UID(s.summary.Pods[i].PodRef.UID)] = podFigures{&s.summary.Pods[i], s}
+			if uid := types.UID(s.summary.Pods[i].PodRef.UID); on[uid] == node {
+				found[uid] = podFigures{&s.summary.Pods[i], s}
+			}
 		}
 	}
 	return found, nil
