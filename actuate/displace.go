@@ -136,22 +136,23 @@ func (a *Actuator) mark(ctx context.Context, v *victim, r *displace.Record) erro
 	return err
 }
 
-// drive deletes a victim with its own grace period, and tells of it. Nothing is told before the
-// server has taken the deletion: it may not allow it, and then the pod stays.
+// drive tells of a victim, and deletes it with its own grace period. In this order, as a crash between the two would
+// otherwise leave a pod that is gone and of which nobody knows why; a victim that then may not be deleted has been told of in vain.
 func (a *Actuator) drive(ctx context.Context, v *victim, r *displace.Record) error {
-	if !v.gone {
-		if err := a.door.remove(ctx, r, ""); err != nil {
+	if !v.told {
+		err := a.door.tell(ctx, r)
+		if err != nil && !settled(err) {
 			return err
 		}
-		v.gone = true
+		if err != nil { // that it cannot be written stops nothing
+			a.o.Events.dropped.Add(1)
+		}
+		v.told = true
 	}
-	if v.told {
+	if v.gone {
 		return nil
 	}
-	err := a.door.tell(ctx, r)
-	if err != nil && settled(err) { // that it cannot be written stops nothing
-		a.o.Events.dropped.Add(1)
-		return nil
-	}
+	err := a.door.remove(ctx, r, "")
+	v.gone = err == nil
 	return err
 }

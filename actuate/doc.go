@@ -16,18 +16,16 @@
 //
 // Preemption is carried out in steps, each for all victims before the next: the pod is
 // nominated, budgets are debited (one update each, which loses to any other writer and is
-// tried again), victims get their DisruptionTarget condition. Then they are deleted with their own
-// grace, each being told of as soon as the server has taken that: one that may not be deleted stays, and
-// others are chosen. A step that was taken is seen to be taken: the entry in
+// tried again), victims get their DisruptionTarget condition. Then each gets its event, and is deleted with its own
+// grace: one that may not be deleted stays, and others are chosen. A step that was taken is seen to be taken: the entry in
 // disruptedPods, the condition, the event's name, which follows from the pod. So whoever
 // repeats it, here or after a crash in another process, makes nothing twice; and a pod
-// that is being deleted with the condition has been paid for. Where budgets may
+// that is being deleted with the condition has been paid for and told of. Where budgets may
 // not be written, victims leave without a debit, as kube-scheduler's do, and that is told.
 //
 // Displacer is the same for all who displace pods: one pod, one cause, the steps in the same order. Its event
 // carries the record, is named after the pod's uid, and is there at most once; a record that others pieced together
-// from the pod's condition gives way to it. But for preemption, where a refusal ends it, no pod is deleted before its
-// event is there, unless the server says that it will never take it. A journal gets the record too, where there is one; that it cannot be written stops
+// from the pod's condition gives way to it. No pod is deleted before its event is there, unless the server says that it will never take it. A journal gets the record too, where there is one; that it cannot be written stops
 // nothing. Whoever writes the record first counts the displacement, once, whatever is repeated and whichever answers are lost.
 //
 // Extenders are asked over HTTP as kube-scheduler does, one file a verb: filters one
