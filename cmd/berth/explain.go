@@ -78,10 +78,8 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
 			if err != nil {
 				return err
 			}
-			pod := podNamed(objects, namespace, name)
-			if pod == nil && len(source.dumps) == 0 {
-				records := recordSource{journal: kept, kubeconfig: source.kubeconfig}
-				displaced, err := records.read(cmd.Context(), io.Discard, namespace, name) // what it would warn of has been said
+			if podNamed(objects, namespace, name) == nil && len(source.dumps) == 0 {
+				displaced, err := (&recordSource{journal: kept, kubeconfig: source.kubeconfig}).read(cmd.Context(), io.Discard, namespace, name) // what it would warn of has been said
 				if err != nil && len(before) == 0 {
 					return err
 				}
