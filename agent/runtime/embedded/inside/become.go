@@ -135,8 +135,23 @@ func (s *Spec) capabilities(root bool) error {
 	return wrap("setting capabilities", err)
 }
 
+// heedSignals ends that SIGHUP and SIGINT are ignored, which an agent that was started by nohup hands on to all that it
+// starts: a terminal that hangs up would end nothing.
+func heedSignals() error {
+	var byDefault struct{ handler, flags, restorer, mask uint64 }
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if _, err := call(syscall.SYS_RT_SIGACTION, uintptr(s), addr(&byDefault), 0, 8); err != nil {
+			return wrap("setting signal "+s.String(), err)
+		}
+	}
+	return nil
+}
+
 // start runs the program.
 func start(args, env []string) error {
+	if err := heedSignals(); err != nil {
+		return err
+	}
 	if strings.Contains(args[0], "/") {
 		return refusal(args[0], syscall.Exec(args[0], args, env))
 	}
