@@ -53,8 +53,8 @@ func TestTheMachineIsANode(t *testing.T) {
 	c := h.up(args...)
 	c.must("apply", "-f", h.write("web.yaml", onTheMachine))
 	c.must("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
-	if out := c.must("exec", "web", "--", "/workload", "-help"); !strings.Contains(out, "-listen") {
-		t.Errorf("exec said %q", out)
+	if r := c.kubectl("exec", "web", "--", "/workload", "-help"); r.code != 2 || !strings.Contains(r.stderr, "-listen") {
+		t.Errorf("exec: %s", r)
 	}
 	first := containerOf(c)
 	if _, err := net.InterfaceByName(bridgeOf(root)); err != nil {
