@@ -3,6 +3,8 @@ package containerd
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/containerd/containerd/api/services/images/v1"
@@ -58,8 +60,11 @@ func (p *Process) Load(ctx context.Context, name string, image v1.Image) error {
 	if err := p.rename(ctx, pulled, name); err != nil {
 		return fmt.Errorf("image %s: naming: %w", name, err)
 	}
-	return p.known(ctx, name)
+	return p.known(ctx, name, registryOf(pulled)+"/")
 }
+
+// registryOf is the temporary registry that an image came from.
+func registryOf(pulled string) string { return strings.TrimSuffix(pulled, "/load:now") }
 
 // rename gives what is called from the name to. CRI has no call for it.
 func (p *Process) rename(ctx context.Context, from, to string) error {
@@ -87,7 +92,7 @@ func (p *Process) rename(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	registry := from[:len(from)-len("/load:now")]
+	registry := registryOf(from)
 	for _, i := range list.Images {
 		if len(i.Name) > len(registry) && i.Name[:len(registry)+1] == registry+"/" {
 			if _, err := client.Delete(ctx, &images.DeleteImageRequest{Name: i.Name, Sync: true}); err != nil {
@@ -98,12 +103,16 @@ func (p *Process) rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// known waits until CRI knows the image by its name, which it learns from an event.
-func (p *Process) known(ctx context.Context, name string) error {
+// known waits until CRI knows the image by its name, and by none that begins as those do which it was pulled by: it learns
+// both from events, and looks for an image by whichever name it has.
+func (p *Process) known(ctx context.Context, name, not string) error {
 	for {
 		image, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})
-		if err != nil || image != nil {
+		if err != nil && status.Code(err) != codes.NotFound {
 			return err
+		}
+		if image != nil && !slices.ContainsFunc(append(slices.Clone(image.RepoTags), image.RepoDigests...), func(n string) bool { return strings.HasPrefix(n, not) }) {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
