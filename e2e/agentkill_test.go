@@ -192,7 +192,9 @@ func (k *killed) ranOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again := int(p.Status.ContainerStatuses[0].RestartCount); n > again+1 || now[name] != 1 {
+		// A containerd that is killed just after a start has forgotten it: the next one counts as the first.
+		uncounted := k.daemon == nil && n > int(p.Status.ContainerStatuses[0].RestartCount)+1
+		if again := p.Status.ContainerStatuses[0].RestartCount; uncounted || now[name] != 1 {
 			t.Errorf("%s was started %d times and restarted %d times; %d containers of it run", name, n, again, now[name])
 		}
 	}
