@@ -3,6 +3,7 @@ package garbage
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,13 +20,39 @@ var gadgets = schema.GroupKind{Group: "example.com", Kind: "Gadget"}
 // served is an API server that has gadgets in the versions that it serves.
 type served struct {
 	*bin
-	api *fakediscovery.FakeDiscovery
+	api *discovered
+}
+
+// discovered is discovery whose answers may change while it is asked.
+type discovered struct {
+	*fakediscovery.FakeDiscovery
+	mu sync.Mutex
+}
+
+func (d *discovered) ServerGroups() (*metav1.APIGroupList, error) {
+	return d.ServerGroupsWithContext(context.Background())
+}
+
+func (d *discovered) ServerGroupsWithContext(ctx context.Context) (*metav1.APIGroupList, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.FakeDiscovery.ServerGroupsWithContext(ctx)
+}
+
+func (d *discovered) ServerResourcesForGroupVersion(version string) (*metav1.APIResourceList, error) {
+	return d.ServerResourcesForGroupVersionWithContext(context.Background(), version)
+}
+
+func (d *discovered) ServerResourcesForGroupVersionWithContext(ctx context.Context, version string) (*metav1.APIResourceList, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.FakeDiscovery.ServerResourcesForGroupVersionWithContext(ctx, version)
 }
 
 func serving(t *testing.T, test func(s *served)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &served{newBin(t), &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}}
+		s := &served{newBin(t), &discovered{FakeDiscovery: &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}}}
 		s.discovery, s.kinds = s.api, map[schema.GroupKind]*watched{}
 		go s.loop.Run(ctx, 0) // until ctx ends
 		s.versions("v1")
@@ -42,12 +69,15 @@ func serving(t *testing.T, test func(s *served)) {
 
 // versions are those of gadgets that are served from now on, the preferred one first.
 func (s *served) versions(versions ...string) {
-	s.api.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
+	lists := []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}}}
 	for _, v := range versions {
-		s.api.Resources = append(s.api.Resources, &metav1.APIResourceList{GroupVersion: "example.com/" + v, APIResources: []metav1.APIResource{
+		lists = append(lists, &metav1.APIResourceList{GroupVersion: "example.com/" + v, APIResources: []metav1.APIResource{
 			{Name: "gadgets", Kind: gadgets.Kind, Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}})
 	}
+	s.api.mu.Lock()
+	defer s.api.mu.Unlock()
+	s.api.Resources = lists
 }
 
 // add has a gadget in a version.
