@@ -54,6 +54,31 @@ func TestAnActMustComeTrue(t *testing.T) {
 	}
 }
 
+// TestNodesAreAsBefore: the next act begins once the node has told of the pressure that this one made, and that it is over.
+func TestNodesAreAsBefore(t *testing.T) {
+	at := time.Unix(1000, 0)
+	for name, told := range map[string]struct {
+		status corev1.ConditionStatus
+		since  time.Time
+		taints []corev1.Taint
+		want   string
+	}{
+		"not told yet": {corev1.ConditionFalse, at.Add(-time.Minute), nil, "node n does not tell of DiskPressure yet"},
+		"lasts":        {corev1.ConditionTrue, at, nil, "node n has DiskPressure"},
+		"tainted":      {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{{Key: corev1.TaintNodeDiskPressure}}, "node n has taint " + corev1.TaintNodeDiskPressure},
+		"over":         {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{Taint}, ""},
+	} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: told.taints}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeReady, Status: corev1.ConditionTrue},
+			{Type: corev1.NodeDiskPressure, Status: told.status, LastTransitionTime: metav1.NewTime(told.since)},
+		}}}
+		s := &stage{Options: Options{Nodes: []string{"n"}}, client: fake.NewClientset(node), pressed: &pressed{node: "n", condition: corev1.NodeDiskPressure, since: at}}
+		if got := s.unsettled(t.Context()); got != told.want {
+			t.Errorf("%s: %q, want %q", name, got, told.want)
+		}
+	}
+}
+
 // TestCastSeesPods: the watch knows when pods came to something, and who is gone.
 func TestCastSeesPods(t *testing.T) {
 	client := fake.NewClientset()

@@ -53,7 +53,7 @@ func disk(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.say("It goes on, and there is nothing left to delete.")
-	if err := s.evicted(ctx, pod, t, asked); err != nil {
+	if err := s.evicted(ctx, pod, corev1.NodeDiskPressure, t, asked); err != nil {
 		return err
 	}
 	return s.replaced(ctx, "writer", pod, asked)

@@ -47,7 +47,7 @@ func memory(ctx context.Context, s *stage) error {
 		return err
 	}
 	defer t.stop()
-	if err := s.evicted(ctx, pod, t, asked); err != nil {
+	if err := s.evicted(ctx, pod, corev1.NodeMemoryPressure, t, asked); err != nil {
 		return err
 	}
 	if err := s.reaction(ctx, pod.Spec.NodeName); err != nil {
@@ -63,8 +63,8 @@ func memory(ctx context.Context, s *stage) error {
 	return s.records(ctx, 1)
 }
 
-// evicted waits until the node has thrown a pod out.
-func (s *stage) evicted(ctx context.Context, pod *corev1.Pod, t *trigger, asked time.Time) error {
+// evicted waits until the node has thrown a pod out for what it ran short of.
+func (s *stage) evicted(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *trigger, asked time.Time) error {
 	var was seen
 	if err := s.cast.until(ctx, func() string {
 		if was = s.cast.by(pod.UID); was.failed.IsZero() {
@@ -77,6 +77,13 @@ func (s *stage) evicted(ctx context.Context, pod *corev1.Pod, t *trigger, asked 
 	status := &was.pod.Status
 	if status.Reason != "Evicted" {
 		return fmt.Errorf("%s ended as %s: %s, and was not evicted", pod.Name, status.Reason, status.Message)
+	}
+	s.pressed = &pressed{node: pod.Spec.NodeName, condition: short}
+	for _, c := range status.Conditions {
+		if c.Type == corev1.DisruptionTarget {
+			// The time is that of the status; pressure lasts for a second after the pod that made it.
+			s.pressed.since = c.LastTransitionTime.Add(-time.Second)
+		}
 	}
 	s.say("%s later the API has it as %s, %s:", span(was.failed.Sub(asked)), status.Phase, status.Reason)
 	s.block(strings.TrimSpace(status.Message))

@@ -34,6 +34,15 @@ type stage struct {
 	cast   *cast
 	began  time.Time          // the act
 	end    context.CancelFunc // of the watch
+	// pressed is which node this act has brought under pressure; nil: none.
+	pressed *pressed
+}
+
+// pressed is a node that has a condition since a time. Its status may tell of it after the pods' do.
+type pressed struct {
+	node      string
+	condition corev1.NodeConditionType
+	since     time.Time
 }
 
 // open makes the namespace and the priority classes. The stage that it returns is to be struck even with an error.
@@ -133,6 +142,7 @@ func (s *stage) clear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer func() { s.pressed = nil }()
 	return s.cast.until(ctx, func() string {
 		if n := len(s.cast.of("")); n > 0 {
 			return fmt.Sprintf("%d pods are still there", n)
@@ -154,6 +164,9 @@ func (s *stage) unsettled(ctx context.Context) string {
 		for _, c := range n.Status.Conditions {
 			if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
 				return fmt.Sprintf("node %s has %s", name, c.Type)
+			}
+			if p := s.pressed; p != nil && p.node == name && p.condition == c.Type && c.LastTransitionTime.Time.Before(p.since) {
+				return fmt.Sprintf("node %s does not tell of %s yet", name, c.Type)
 			}
 		}
 	}
