@@ -3,11 +3,18 @@ package containerd_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/internal/testkit/container"
@@ -102,6 +109,52 @@ func TestSweep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A daemon that is killed while it makes pods has forgotten some of their networks: the next one begins without those.
+func TestNetworksOfAKilledDaemon(t *testing.T) {
+	var o containerd.Options
+	r := container.Start(t, func(options *containerd.Options) { o = *options })
+	for round := range 4 {
+		var pods sync.WaitGroup
+		for i := range 8 {
+			pods.Go(func() {
+				name := fmt.Sprintf("p%d-%d", round, i)
+				_, _ = r.Service.RunPodSandbox(t.Context(), &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: name, Namespace: "default", Uid: name}}, "")
+			})
+		}
+		for deadline := time.Now().Add(10 * time.Second); len(networksOf(t, o)) < 2*round+2 && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		if err := r.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		pods.Wait()
+		var list []*cri.PodSandbox
+		var err error
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			if list, err = r.Service.ListPodSandbox(t.Context(), nil); err == nil || time.Now().After(deadline) {
+				break
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range list {
+			if err := errors.Join(r.Service.StopPodSandbox(t.Context(), s.Id), r.Service.RemovePodSandbox(t.Context(), s.Id)); err != nil {
+				t.Error(err)
+			}
+		}
+		if left := networksOf(t, o); len(left) > 0 {
+			t.Fatalf("round %d, after %d pods were removed: %q", round, len(list), left)
+		}
+	}
+}
+
+// networksOf are the networks of pods that are mounted.
+func networksOf(t *testing.T, o containerd.Options) []string {
+	t.Helper()
+	return slices.DeleteFunc(tracesOf(t, o), func(trace string) bool { return !strings.Contains(trace, "/netns/cni-") })
 }
 
 // tracesOf are processes and mounts that belong to the daemon's directories.

@@ -8,8 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/mounts"
 	rules "github.com/berthproject/berth/agent/network"
 )
 
@@ -27,6 +31,50 @@ func guard(o Options) error {
 		return fmt.Errorf("containerd: keeping pods from the host's loopback addresses: %w", err)
 	}
 	return nil
+}
+
+// dropLost removes networks of pods in which no process is, while no daemon runs. One that was killed while it made a pod, or
+// ended one, has forgotten them; a pod that it knows is ended without its network just as well.
+func dropLost(state string) error {
+	points, err := mounts.Below(state)
+	if err != nil {
+		return err
+	}
+	points = slices.DeleteFunc(points, func(point string) bool { return filepath.Base(filepath.Dir(point)) != "netns" })
+	if len(points) == 0 {
+		return nil
+	}
+	links, err := filepath.Glob("/proc/[0-9]*/ns/net")
+	if err != nil {
+		return err
+	}
+	used := map[uint64]bool{}
+	for _, link := range links {
+		if id, err := inode(link); err == nil { // else it has ended
+			used[id] = true
+		}
+	}
+	var errs []error
+	for _, point := range points {
+		id, err := inode(point)
+		if err == nil && used[id] {
+			continue
+		}
+		if err == nil {
+			err = mounts.Unmount([]string{point}, true)
+		}
+		if err == nil {
+			err = os.Remove(point)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func inode(path string) (uint64, error) {
+	var s unix.Stat_t
+	err := unix.Stat(path, &s)
+	return s.Ino, err
 }
 
 // removeNetwork removes what the network of pods leaves when nobody tells the plugins that they

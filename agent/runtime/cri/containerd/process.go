@@ -155,6 +155,9 @@ func (p *Process) keep(ctx context.Context) {
 	defer close(p.done)
 	defer runtime.UnlockOSThread() // or the thread would end, and with it what else was ever started on it to die so
 	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
+		if err := dropLost(p.options.state()); err != nil {
+			fmt.Fprintln(p.log, "berth: networks of pods that an earlier daemon has forgotten stay:", err)
+		}
 		began := time.Now()
 		err := p.runOnce(ctx)
 		p.mu.Lock()
