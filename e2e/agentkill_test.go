@@ -188,15 +188,16 @@ func (k *killed) ranOnce(t *testing.T) {
 		if !there || ends {
 			continue
 		}
-		p, err := k.client.CoreV1().Pods(k.name).Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		// A containerd that is killed just after a start has forgotten it: the next one counts as the first.
-		uncounted := k.daemon == nil && n > int(p.Status.ContainerStatuses[0].RestartCount)+1
-		if again := p.Status.ContainerStatuses[0].RestartCount; uncounted || now[name] != 1 {
-			t.Errorf("%s was started %d times and restarted %d times; %d containers of it run", name, n, again, now[name])
-		}
+		eventually(t, happenWithin, func() error { // the status tells of a new start after the start
+			p, err := k.client.CoreV1().Pods(k.name).Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if again := int(p.Status.ContainerStatuses[0].RestartCount); n > again+1 || now[name] != 1 {
+				return fmt.Errorf("%s was started %d times and restarted %d times; %d containers of it run: %+v", name, n, again, now[name], p.Status.ContainerStatuses[0])
+			}
+			return nil
+		})
 	}
 }
 

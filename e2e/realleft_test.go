@@ -89,9 +89,6 @@ func (n *realNode) left(ctx context.Context) error {
 		if point == filepath.Join(n.node.Disk, "agent", "images") { // another disk of the node
 			continue
 		}
-		if n.daemon != nil && strings.Contains(point, "/netns/cni-") {
-			continue // a containerd that is killed while it makes a sandbox forgets its network; that of a sandbox goes with it
-		}
 		if strings.HasPrefix(point, n.node.Disk+"/") || strings.HasPrefix(point, n.node.RunDir+"/") {
 			errs = append(errs, fmt.Errorf("mounted: %s", point))
 		}
