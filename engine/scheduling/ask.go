@@ -32,19 +32,20 @@ type asked struct {
 	rec     *decision.Record
 	nodes   []Total           // in an Ask
 	summary *decision.Summary // in an AskVictims
+	passed  bool              // the node that is held for the pod was refused: rec is that of a pod for which none is
 }
 
 // survey decides about a pod that extenders have a say in: by the plain path, and then by
 // what they answer.
 func (m *Machine) survey(now time.Time, a queue.Attempt, pod *model.Pod, placer Surveyor) {
-	m.surveyAs(now, a, pod, pod, placer)
+	m.surveyPast(now, a, pod, placer, false)
 }
 
-// surveyAs is survey, with another form of the pod for the plain path.
-func (m *Machine) surveyAs(now time.Time, a queue.Attempt, pod, as *model.Pod, placer Surveyor) {
-	rec := placer.Survey(as)
+// surveyPast is survey; passed: without the node that is held for the pod.
+func (m *Machine) surveyPast(now time.Time, a queue.Attempt, pod *model.Pod, placer Surveyor, passed bool) {
+	rec := placer.Survey(passing(pod, passed))
 	if rec.Outcome != decision.Scheduled {
-		m.surveyed(now, a, pod, rec)
+		m.surveyed(now, a, pod, rec, passed)
 		return
 	}
 	if !m.profiles[pod.Spec.SchedulerName].asks(pod) { // they have a say in its victims alone
@@ -57,7 +58,17 @@ func (m *Machine) surveyAs(now time.Time, a queue.Attempt, pod, as *model.Pod, p
 			nodes = append(nodes, Total{Node: n.Name, Points: n.Total})
 		}
 	}
-	m.ask(now, pod, &asked{queue: a, rec: rec, nodes: nodes}, func(id uint64) Effect { return Ask{ID: id, Pod: pod, Nodes: nodes} })
+	m.ask(now, pod, &asked{queue: a, rec: rec, nodes: nodes, passed: passed}, func(id uint64) Effect { return Ask{ID: id, Pod: pod, Nodes: nodes} })
+}
+
+// passing is the form of a pod for the plain path, with or without what is held for it.
+func passing(pod *model.Pod, passed bool) *model.Pod {
+	if !passed {
+		return pod
+	}
+	older := *pod // than any Hold: nobody's replacement
+	older.Created = time.Time{}
+	return &older
 }
 
 // ask puts a question. Nothing is assumed meanwhile.
@@ -115,9 +126,7 @@ func (m *Machine) noneLeft(now time.Time, q *asked, pod *model.Pod, placer Surve
 		return
 	}
 	if q.rec.HeldFirst {
-		older := *pod // than any Hold: nobody's replacement
-		older.Created = time.Time{}
-		m.surveyAs(now, q.queue, pod, &older, placer)
+		m.surveyPast(now, q.queue, pod, placer, true)
 		return
 	}
 	rec := *q.rec
@@ -128,7 +137,7 @@ func (m *Machine) noneLeft(now time.Time, q *asked, pod *model.Pod, placer Surve
 			rec.Rejectors = rec.Rejectors.With(n.Verdict.Rule)
 		}
 	}
-	m.surveyed(now, q.queue, pod, &rec)
+	m.surveyed(now, q.queue, pod, &rec, q.passed)
 }
 
 // refusal is an extender's verdict on a node. The rules let the pod onto it with everybody
@@ -148,20 +157,20 @@ func refusal(node string, failed []Failure) decision.Verdict {
 }
 
 // surveyed ends an attempt by a record, if it is not Scheduled.
-func (m *Machine) surveyed(now time.Time, a queue.Attempt, pod *model.Pod, rec *decision.Record) {
+func (m *Machine) surveyed(now time.Time, a queue.Attempt, pod *model.Pod, rec *decision.Record, passed bool) {
 	s := placement.Summarize(rec, m.state.NumNodes())
 	if s.Outcome != decision.Infeasible {
 		m.conclude(now, a, pod, s)
 		return
 	}
-	m.infeasible(now, a, pod, s, rec)
+	m.infeasible(now, a, pod, s, rec, passed)
 }
 
 // victimsAnswered takes the best of the candidates that extenders left. The cluster has moved on
 // meanwhile: when the pod fits somewhere now, or the choice would not be made any more, the attempt begins again.
 func (m *Machine) victimsAnswered(now time.Time, q *asked, pod *model.Pod, placer Surveyor, left []Candidate) {
 	p := placer.Among(pod, left)
-	if p.Tried == decision.Nominated && !m.stands(p, q.rec, pod, placer) {
+	if p.Tried == decision.Nominated && !m.stands(p, q, pod, placer) {
 		m.survey(now, q.queue, pod, placer)
 		return
 	}
@@ -199,8 +208,8 @@ func renewed(old, now *decision.Record) *decision.Record {
 
 // stands says whether a choice that followed from a record can still be made: the pod fits nowhere,
 // the node is a candidate, and the victims are there.
-func (m *Machine) stands(p *decision.Preemption, old *decision.Record, pod *model.Pod, placer Surveyor) bool {
-	rec := renewed(old, placer.Survey(pod))
+func (m *Machine) stands(p *decision.Preemption, q *asked, pod *model.Pod, placer Surveyor) bool {
+	rec := renewed(q.rec, placer.Survey(passing(pod, q.passed)))
 	if rec.Outcome != decision.Infeasible {
 		return false
 	}

@@ -147,3 +147,21 @@ func TestRefusedNodeIsNoRoom(t *testing.T) {
 	s.step("askvictims:high:n1", s.answers(Outcome{Answer: &Answer{Failed: []Failure{{Node: "n2", Reason: "cold"}}}}))
 	s.step("reject:high:unschedulable preempt:high:n1", s.answers(Outcome{Candidates: s.last[0].(AskVictims).Candidates}))
 }
+
+// Nor is a node that is held for the pod, and that an extender refuses.
+func TestRefusedHeldNodeIsNoRoom(t *testing.T) {
+	s := newAskTale(t, true)
+	s.m.profiles["default-scheduler"].Asked = s.m.profiles["default-scheduler"].AskedForVictims
+	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
+	h.Created, h.Phantom = t0, ofOwner(h.Name, "web", 900)
+	h.Phantom.Phantom, h.Phantom.Nominated, h.Phantom.Spec.Priority = true, "n1", 5
+	low, web := small("low", "n2"), ofOwner("web", "web", 900)
+	low.Spec, web.Spec.Priority = specOf(specKey{cpu: 1500}), 5
+	refused := func() Outcome {
+		return s.answers(Outcome{Answer: &Answer{Failed: []Failure{{Node: "n1", Reason: "cold"}}}})
+	}
+	s.step("ask:web:n1", low, h, web)
+	s.step("ask:web:n1", refused()) // as one of all
+	s.step("askvictims:web:n2", refused())
+	s.step("reject:web:unschedulable preempt:web:n2", s.answers(Outcome{Candidates: s.last[0].(AskVictims).Candidates}))
+}

@@ -54,7 +54,7 @@ func freshSummary() *decision.Summary {
 func (m *Machine) conclude(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary) {
 	switch s.Outcome {
 	case decision.Infeasible:
-		m.infeasible(now, a, pod, s, nil)
+		m.infeasible(now, a, pod, s, nil, false)
 	case decision.Gated:
 		m.hold(now, pod, s.Verdict)
 	default:

@@ -12,8 +12,8 @@ import (
 
 // infeasible gives a pod back to the queue that no node can take, after a look at
 // whether the leaving of others would make room. rec is the record of that decision; nil:
-// nobody needed one so far.
-func (m *Machine) infeasible(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary, rec *decision.Record) {
+// nobody needed one so far. passed: it is without what is held for the pod (surveyPast).
+func (m *Machine) infeasible(now time.Time, a queue.Attempt, pod *model.Pod, s *decision.Summary, rec *decision.Record, passed bool) {
 	placer := m.placers[pod.Spec.SchedulerName]
 	surveyor, _ := placer.(Surveyor)
 	asks := surveyor != nil && m.profiles[pod.Spec.SchedulerName].asksVictims(pod)
@@ -38,7 +38,7 @@ func (m *Machine) infeasible(now time.Time, a queue.Attempt, pod *model.Pod, s *
 	var candidates []Candidate
 	candidates, s.Preemption = m.candidates(pod, surveyor, rec)
 	if asks && s.Preemption.Tried == decision.Nominated {
-		m.ask(now, pod, &asked{queue: a, rec: rec, summary: s}, func(id uint64) Effect {
+		m.ask(now, pod, &asked{queue: a, rec: rec, summary: s, passed: passed}, func(id uint64) Effect {
 			return AskVictims{ID: id, Pod: pod, Candidates: candidates}
 		})
 		return
