@@ -198,3 +198,14 @@ func TestWhatIsRefusedIsChosenElsewhere(t *testing.T) {
 	s.wait(1)
 	s.step("reject:high:unschedulable preempt:high:n3") // nothing has happened: it is time
 }
+
+// A choice that was refused is not waited for because somebody else's victim leaves the same node, and does not.
+func TestVictimsOfOthersHoldARefusedChoiceUpForAWhile(t *testing.T) {
+	s := newTale(t)
+	other, low, high := small("other", "n1"), small("low", "n1"), small("high", "")
+	other.Spec, low.Spec, high.Spec = spec(300), spec(700), specOf(specKey{cpu: 1000, priority: 5})
+	s.step("reject:high:unschedulable preempt:high:n1", driven(other), low, high)
+	s.step("reject:high:unschedulable", core("n2"), halved("b1", "n2"), halved("b2", "n2"), s.answer(1, Refused))
+	s.wait(s.m.cfg.VictimsTimeout)
+	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
+}

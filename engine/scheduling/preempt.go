@@ -99,13 +99,19 @@ type booker interface {
 }
 
 // takeOver sets the deadline for victims that another process drives out, or drove
-// out before a restart.
+// out before a restart, or that leave for another pod's sake where a choice of this one was refused.
 func (m *Machine) takeOver(now time.Time, pod *model.Pod) {
-	if m.nominees[pod.UID] != nil || pod.Nominated == "" {
+	n := m.nominees[pod.UID]
+	switch {
+	case pod.Nominated == "":
+		return
+	case n == nil:
+		n = &nominee{uid: pod.UID, node: pod.Nominated, api: pod.Nominated}
+		m.nominees[pod.UID] = n
+	case n.phase != planAgain:
 		return
 	}
-	n := &nominee{uid: pod.UID, node: pod.Nominated, api: pod.Nominated, since: now}
-	m.nominees[pod.UID] = n
+	n.since = now
 	m.waitFor(n, told, now.Add(m.cfg.VictimsTimeout))
 }
 
