@@ -105,7 +105,7 @@ func (m *Machine) nominated(now time.Time, n *nominee, o Outcome) {
 func (m *Machine) refused(now time.Time, n *nominee, o Outcome) {
 	m.spare(now, n)
 	for _, b := range o.Budgets {
-		m.upsert(now, b)
+		m.learn(now, n, b)
 	}
 	pod := m.state.Pod(n.uid)
 	switch {
