@@ -12,13 +12,13 @@ const maxBinds = 5
 
 // bind asks for the attempt's node.
 func (m *Machine) bind(now time.Time, a *attempt, pod *model.Pod, again bool) {
-	if !again {
-		a.begun = now
-	}
 	a.binds++
 	id := m.emit(func(id uint64) Effect {
 		return Bind{ID: id, Pod: pod, Node: a.node, Attempt: a.number, First: a.first, Again: again}
 	})
+	if !again {
+		a.begun, a.opening = now, id
+	}
 	m.await(a, binding, id, now.Add(m.cfg.BindTimeout))
 }
 
@@ -49,25 +49,36 @@ func (m *Machine) wasBound(now time.Time, a *attempt, o Outcome) {
 func (m *Machine) settled(now time.Time, p *model.Pod) {
 	a := m.byPod[p.UID]
 	m.over(p.UID)
-	switch {
-	case a == nil || a.node != p.NodeName:
-	case !a.doubt.IsZero():
+	if a != nil && a.node == p.NodeName && (a.opening != 0 || !a.doubt.IsZero()) {
 		m.granted(now, a)
-	case a.stage == binding:
-		a.stage = bound
-		m.byEffect[a.id] = a
 	}
 }
 
-// granted tells that the attempt's pod has its node.
+// granted tells that the attempt's pod has its node, unless the answer to its first Bind does, or may yet.
 func (m *Machine) granted(now time.Time, a *attempt) {
-	pod := m.state.Pod(a.uid)
-	if pod == nil {
-		return // it had
+	if a.opening != 0 {
+		a.found = true
+		m.byEffect[a.opening] = a
+		return
 	}
+	pod := m.state.Pod(a.uid)
+	if pod == nil || a.told {
+		return // it is gone, or somebody knows
+	}
+	a.told = true
 	m.emit(func(id uint64) Effect {
 		return Bound{Bind: Bind{ID: id, Pod: pod, Node: a.node, Attempt: a.number, First: a.first}, Took: now.Sub(a.begun)}
 	})
+}
+
+// opened takes in the answer to the attempt's first Bind, whenever it comes, as far as it is about who
+// tells of it: an answer that says Done does.
+func (m *Machine) opened(now time.Time, a *attempt, o Outcome) {
+	delete(m.byEffect, o.ID)
+	a.opening, a.told = 0, o.Result == Done
+	if a.found && (o.Result == Unknown || !a.doubt.IsZero() || a.binds > 1) {
+		m.granted(now, a)
+	}
 }
 
 // unheard looks at a pod whose Bind had no answer.

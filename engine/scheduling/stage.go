@@ -36,6 +36,10 @@ type attempt struct {
 	binds int       // how many were asked for
 	begun time.Time // when the first of them was
 	why   string    // the last one was not granted
+	// opening is the first one's id until it is answered, which may be long after it was given up. Found: the
+	// pod has its node, as something else has shown before that. Told: somebody was told that it has.
+	opening     uint64
+	found, told bool
 
 	plan  *model.VolumePlan // what was asked of its volumes; nil when nothing was
 	until time.Time         // when the volumes must be bound
@@ -47,7 +51,9 @@ func (a *attempt) pod() string    { return a.uid }
 
 // await moves the attempt to a stage and supersedes the effect it waited for.
 func (m *Machine) await(a *attempt, s stage, id uint64, deadline time.Time) {
-	delete(m.byEffect, a.id)
+	if a.id != a.opening { // who tells of the pod depends on that
+		delete(m.byEffect, a.id)
+	}
 	a.stage, a.id, a.deadline = s, id, deadline
 	if id != 0 {
 		m.byEffect[id] = a
@@ -59,6 +65,7 @@ func (m *Machine) await(a *attempt, s stage, id uint64, deadline time.Time) {
 func (m *Machine) over(uid string) {
 	if a, ok := m.byPod[uid]; ok {
 		delete(m.byEffect, a.id)
+		delete(m.byEffect, a.opening)
 		delete(m.byPod, uid)
 		a.deadline = time.Time{}
 		m.unprepare(a)
@@ -79,6 +86,12 @@ func (m *Machine) outcome(now time.Time, o Outcome) {
 	if !ok {
 		return
 	}
+	if o.ID == a.opening {
+		m.opened(now, a, o)
+	}
+	if o.ID != a.id || m.byPod[a.uid] != a { // given up since, or the pod was seen on its node before
+		return
+	}
 	switch a.stage {
 	case asking:
 		m.answered(now, a, o)
@@ -86,11 +99,6 @@ func (m *Machine) outcome(now time.Time, o Outcome) {
 		m.wasPrepared(now, a, o)
 	case binding:
 		m.wasBound(now, a, o)
-	case bound: // the pod was seen on its node before
-		delete(m.byEffect, o.ID)
-		if o.Result == Unknown {
-			m.granted(now, a)
-		}
 	case looking:
 		if o.Result == Done {
 			m.seen(now, a, o.Seen)

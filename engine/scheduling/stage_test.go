@@ -298,3 +298,45 @@ func TestReportThatCouldNotBeWrittenIsRepeated(t *testing.T) {
 	s.wait(s.m.cfg.LookAgain)
 	s.step("")
 }
+
+// The answer to the first Bind may come when it was given up. Who sent it tells then, and nobody else.
+func TestBoundIsNotToldWhereALateAnswerDoes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		result Result
+		say    string // what is told then
+	}{
+		"done":    {Done, ""},
+		"refused": {Refused, "bound:a:n1"},
+		"lost":    {Unknown, "bound:a:n1"},
+	} {
+		for when, watch := range map[string]bool{"the watch tells first": true, "another Bind's answer tells first": false} {
+			t.Run(name+", "+when, func(t *testing.T) {
+				s := newTale(t)
+				s.step("bind:a:n1", small("a", ""))
+				first := s.answer(0, tc.result)
+				s.wait(s.m.cfg.BindTimeout)
+				s.step("look:a")
+				if watch {
+					s.step("", small("a", "n1"))
+				} else {
+					s.step("bind:a:n1", s.unbound("a"))
+					s.step("", s.answer(0, Done))
+				}
+				s.step(tc.say, first)
+				s.step("", small("a", "n1"))
+				if len(s.m.byEffect)+len(s.m.byPod) != 0 {
+					t.Errorf("something is waited for: %v %v", s.m.byEffect, s.m.byPod)
+				}
+			})
+		}
+	}
+	t.Run("it comes before the pod is seen", func(t *testing.T) {
+		s := newTale(t)
+		s.step("bind:a:n1", small("a", ""))
+		first := s.answer(0, Done)
+		s.wait(s.m.cfg.BindTimeout)
+		s.step("look:a")
+		s.step("", first)
+		s.step("", small("a", "n1"))
+	})
+}
