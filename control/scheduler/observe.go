@@ -148,7 +148,7 @@ func (m *metrics) carriedOut(e scheduling.Effect, o scheduling.Outcome, took tim
 		m.binding.Add(-1)
 		m.points.WithLabelValues("Bind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
 		switch {
-		case o.Result == scheduling.Conflict:
+		case o.Result == scheduling.Conflict && !e.Again: // that of another Bind ends none
 			m.attempt("error", e.Pod.Spec.SchedulerName, took)
 		case o.Result == scheduling.Done && !e.Again: // of others a Bound tells
 			m.bound(e, took)

@@ -65,6 +65,7 @@ func TestWhatIsAnAttempt(t *testing.T) {
 	pod := &model.Pod{Namespace: "default", Name: "web", UID: "web", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
 	conflict := scheduling.Outcome{Result: scheduling.Conflict}
 	m.carriedOut(scheduling.Bind{Pod: pod}, conflict, time.Second)
+	m.carriedOut(scheduling.Bind{Pod: pod, Again: true}, conflict, time.Second) // the first may be granted still
 	m.carriedOut(scheduling.Prepare{Pod: pod}, conflict, time.Second)
 	m.emitted(scheduling.Reject{Pod: pod, Attempt: 3, Summary: &decision.Summary{Outcome: decision.Errored}})
 	m.emitted(scheduling.Reject{Pod: pod, Summary: &decision.Summary{Outcome: decision.Errored}})

@@ -34,11 +34,11 @@ func (m *Machine) wasBound(now time.Time, a *attempt, o Outcome) {
 		m.await(a, bound, 0, now.Add(m.cfg.Confirm))
 	case o.Result == Unknown:
 		m.unheard(now, a, o.Why)
-	case o.Result == Conflict:
-		m.undo(now, a, "")
 	case now.Before(a.doubt):
 		a.why = o.Why
 		m.await(a, resting, 0, now.Add(m.cfg.LookAgain))
+	case o.Result == Conflict:
+		m.undo(now, a, "")
 	default:
 		m.undo(now, a, "binding to node \""+a.node+"\" was refused: "+o.Why)
 	}

@@ -340,3 +340,15 @@ func TestBoundIsNotToldWhereALateAnswerDoes(t *testing.T) {
 		s.step("", small("a", "n1"))
 	})
 }
+
+// A conflict of a second Bind does not say either that the first will not be granted.
+func TestConflictWhileABindMayBeGrantedGivesNothingUp(t *testing.T) {
+	s := newTale(t)
+	s.step("bind:a:n1", small("a", ""))
+	s.step("look:a", s.answer(0, Unknown))
+	s.step("bind:a:n1", s.unbound("a"))
+	s.step("", s.answer(0, Conflict))
+	s.wait(s.m.cfg.LookAgain)
+	s.step("look:a reject:b:unschedulable", small("b", "")) // the room is a's
+	s.step("bind:b:n1", s.answer(0, Done))                  // who is gone
+}
