@@ -15,11 +15,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -100,10 +102,14 @@ type request struct {
 	opts *metav1.DeleteOptions
 	dry  bool
 	paid []payment
+	pod  types.UID // that was paid for
 	// marked is the pod's resource version after this request has marked it.
 	marked string
-	asker  string // and on whose behalf, if the request says that
-	why    string // in the request's own words
+	// mark is the DisruptionTarget condition that this request has written, nil if another was there; before is what it replaced.
+	mark, before *corev1.PodCondition
+
+	asker string // and on whose behalf, if the request says that
+	why   string // in the request's own words
 }
 
 // Annotations of an eviction that say who wants it and why, Berth's and the descheduler's; they go into the record.
@@ -158,9 +164,11 @@ func (e *Evictions) Create(ctx context.Context, name string, obj runtime.Object,
 		}
 		pause(ctx, try)
 	}
+	if err != nil {
+		e.giveBack(ctx, r)
+	}
 	switch {
 	case errors.Is(err, errAgain):
-		e.giveBack(context.WithoutCancel(ctx), r)
 		return nil, apierrors.NewTimeoutError(fmt.Sprintf("pod %s/%s and its disruption budgets changed %d times while it was to be evicted", genericapirequest.NamespaceValue(ctx), name, evictionTries), 10)
 	case err != nil:
 		return nil, err
@@ -206,11 +214,7 @@ func (e *Evictions) try(ctx context.Context, r *request) error {
 	// What is paid for is done, even if whoever asked has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	err = e.remove(ctx, r, pod, guarded)
-	if apierrors.IsConflict(err) {
-		e.giveBack(ctx, r)
-	}
-	return err
+	return e.remove(ctx, r, pod, guarded)
 }
 
 // grant asks the budgets and books what it takes. It returns the pod that it is granted for, and
@@ -229,7 +233,6 @@ func (e *Evictions) grant(ctx context.Context, r *request) (*corev1.Pod, bool, e
 	}
 	if e.o.Refund {
 		if err := r.means(pod); err != nil {
-			e.giveBack(ctx, r)
 			return nil, false, err
 		}
 	}
@@ -245,5 +248,12 @@ func (e *Evictions) grant(ctx context.Context, r *request) (*corev1.Pod, bool, e
 			return nil, false, err
 		}
 	}
-	return pod, v.Guarded, nil
+	return pod, v.Guarded || r.joins(pod), nil
+}
+
+// joins says that another eviction has marked the pod, and perhaps paid for it: if that one fails, and takes both back, this one
+// must not go on.
+func (r *request) joins(pod *corev1.Pod) bool {
+	i := slices.IndexFunc(pod.Status.Conditions, isTarget)
+	return i >= 0 && pod.DeletionTimestamp == nil && (r.mark == nil || !equality.Semantic.DeepEqual(*r.mark, pod.Status.Conditions[i]))
 }

@@ -2,13 +2,14 @@ package subresource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -116,6 +117,7 @@ func (e *Evictions) debit(ctx context.Context, r *request, pod *corev1.Pod, v bu
 			return true
 		})
 		if err == nil {
+			r.pod = pod.UID
 			r.paid = append(r.paid, payment{budget: b, entry: displace.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1}})
 			continue
 		}
@@ -148,24 +150,52 @@ func (e *Evictions) change(ctx context.Context, b *policyv1.PodDisruptionBudget,
 		}), false, nil)
 }
 
-// giveBack refunds what a request has paid that has failed, unless somebody else is at displacing the pod: he
-// has found the entry and counts on it, and what is given back would be spent on another pod besides.
+// giveBack refunds what a request has paid that has failed, unless the pod goes all the same, or somebody else is at displacing
+// it: he has found the entry and counts on it, and what is given back would be spent on another pod besides. The mark
+// goes first: who has counted on the entry because of it finds the pod changed, and asks again.
 func (e *Evictions) giveBack(ctx context.Context, r *request) {
 	if !e.o.Refund || len(r.paid) == 0 {
 		return
 	}
-	obj, err := e.pods.Get(ctx, r.name, &metav1.GetOptions{})
-	if pod, ok := obj.(*corev1.Pod); err == nil && ok && leaving(pod) || err != nil && !apierrors.IsNotFound(err) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if e.unmark(ctx, r) != nil {
 		return // it ages out, or the next count drops it
 	}
 	e.refund(ctx, r)
 }
 
-// leaving says that somebody displaces a pod, or is about to.
-func leaving(p *corev1.Pod) bool {
-	return p.DeletionTimestamp != nil || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
-	})
+// unmark takes back the DisruptionTarget condition that this request has written, if any. It is an error when the pod goes,
+// or carries somebody else's.
+func (e *Evictions) unmark(ctx context.Context, r *request) error {
+	key, err := e.pods.KeyFunc(ctx, r.name)
+	if err != nil {
+		return err
+	}
+	return e.pods.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, false, &storage.Preconditions{UID: &r.pod}, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+		pod, ok := obj.(*corev1.Pod)
+		if !ok {
+			return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
+		}
+		i := slices.IndexFunc(pod.Status.Conditions, isTarget)
+		switch {
+		case pod.DeletionTimestamp != nil:
+			return nil, errors.New("it is being deleted")
+		case i < 0:
+		case r.mark == nil || !equality.Semantic.DeepEqual(*r.mark, pod.Status.Conditions[i]):
+			return nil, errors.New("somebody else displaces it")
+		case r.before == nil:
+			pod.Status.Conditions = slices.Delete(pod.Status.Conditions, i, i+1)
+		default:
+			pod.Status.Conditions[i] = *r.before
+		}
+		return pod, nil
+	}), false, nil)
+}
+
+// isTarget says that a condition is DisruptionTarget, and true.
+func isTarget(c corev1.PodCondition) bool {
+	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 }
 
 // refund gives back what a request has paid. What cannot be given back ages out, on the safe side.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,8 @@ func (e *Evictions) mark(ctx context.Context, r *request, judged *corev1.Pod, gu
 		return "", err
 	}
 	out := &corev1.Pod{}
+	var mine bool
+	var before *corev1.PodCondition
 	err = e.pods.Storage.GuaranteedUpdate(ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {
@@ -100,11 +103,14 @@ func (e *Evictions) mark(ctx context.Context, r *request, judged *corev1.Pod, gu
 		if pod.UID != judged.UID || guarded && pod.ResourceVersion != judged.ResourceVersion {
 			return nil, errAgain
 		}
-		setTarget(pod, time.Now())
+		mine, before = setTarget(pod, time.Now())
 		return pod, nil
 	}), false, nil)
 	if err == nil {
 		r.marked = out.ResourceVersion
+	}
+	if i := slices.IndexFunc(out.Status.Conditions, isTarget); err == nil && mine && i >= 0 {
+		r.mark, r.before = out.Status.Conditions[i].DeepCopy(), before
 	}
 	var status apierrors.APIStatus
 	if err != nil && !errors.Is(err, errAgain) && !errors.As(err, &status) {
@@ -113,8 +119,9 @@ func (e *Evictions) mark(ctx context.Context, r *request, judged *corev1.Pod, gu
 	return out.ResourceVersion, err
 }
 
-// setTarget makes the DisruptionTarget condition true, for evictions unless it is for another cause.
-func setTarget(pod *corev1.Pod, now time.Time) {
+// setTarget makes the DisruptionTarget condition true, for evictions unless it is for another cause. It says whether it was not
+// so before, and what it was then, nil for nothing.
+func setTarget(pod *corev1.Pod, now time.Time) (mine bool, before *corev1.PodCondition) {
 	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displace.API.Reason(),
 		Message: displace.API.Opening(), LastTransitionTime: metav1.NewTime(now)}
 	for i := range pod.Status.Conditions {
@@ -123,11 +130,13 @@ func setTarget(pod *corev1.Pod, now time.Time) {
 			continue
 		}
 		if have.Status != c.Status {
+			mine, before = true, have.DeepCopy()
 			*have = c
 		}
-		return
+		return mine, before
 	}
 	pod.Status.Conditions = append(pod.Status.Conditions, c)
+	return true, nil
 }
 
 // means says in the words of a deletion that a pod is not the one that was meant. That an earlier try of this

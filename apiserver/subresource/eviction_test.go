@@ -123,31 +123,125 @@ func TestTheMarkOfAnEvictionIsNoChangeToItsCaller(t *testing.T) {
 	}
 }
 
+// TestAChangeBesideTheMarkIsOne: the eviction fails, and takes back what it has done; what others have is theirs.
 func TestAChangeBesideTheMarkIsOne(t *testing.T) {
-	l := newLedger(t)
-	p := l.pod("a", nil)
-	l.tell = func(*displace.Record) error { // somebody writes between the mark and the deletion
-		l.relabel("a")
-		return nil
-	}
-	if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); !apierrors.IsConflict(err) {
-		t.Errorf("answered %v, want a conflict", err)
+	foreign := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}
+	over := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "Over"}
+	for name, tc := range map[string]struct {
+		before *corev1.PodCondition
+		beside func(*corev1.Pod) // between the mark and the deletion
+		want   string
+	}{
+		"labels":           {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no mark"},
+		"an older mark":    {&over, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
+		"another's before": {&foreign, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
+		"another's mark":   {nil, func(p *corev1.Pod) { p.Status.Conditions[1] = foreign }, "0 left, 1 entries, True PreemptionByScheduler"},
+		"deletion": {nil, func(p *corev1.Pod) {
+			now, grace := metav1.Now(), int64(30)
+			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &grace
+		}, "0 left, 1 entries, True EvictionByEvictionAPI"},
+		"another pod of the name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 left, 1 entries, no mark"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLedger(t)
+			l.budget("b", 99, metav1.LabelSelector{})
+			for i := range 99 {
+				l.pod(fmt.Sprint("other", i), nil)
+			}
+			p := l.pod("a", nil)
+			if tc.before != nil {
+				p = l.change("a", func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, *tc.before) })
+			}
+			l.tell = func(*displace.Record) error {
+				l.change("a", func(p *corev1.Pod) {
+					p.Labels = map[string]string{"changed": p.ResourceVersion}
+					tc.beside(p)
+				})
+				return nil
+			}
+			if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); !apierrors.IsConflict(err) {
+				t.Errorf("answered %v, want a conflict", err)
+			}
+			if got := l.left("b", "a"); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
 	}
 }
 
-func (l *ledger) relabel(name string) {
+// TestNobodyGoesOnAMarkThatIsTakenBack: an eviction that was free because another had paid does not go on when that one
+// has failed.
+func TestNobodyGoesOnAMarkThatIsTakenBack(t *testing.T) {
+	l := newLedger(t)
+	l.budget("b", 1, metav1.LabelSelector{})
+	l.pod("other", nil)
+	p := l.pod("a", nil)
+	var second error
+	told := 0
+	l.tell = func(*displace.Record) error {
+		switch told++; told {
+		case 1: // the first has paid and marked
+			second = l.evict("a", nil)
+		case 2: // so has the second found it; now the first fails
+			l.change("a", func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] })
+			l.changeBudget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed, b.Status.DisruptedPods = 0, nil })
+		}
+		return nil
+	}
+	_ = l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion})
+	if !apierrors.IsTooManyRequests(second) {
+		t.Errorf("the second was answered %v, want too many requests", second)
+	}
+}
+
+// left is what a budget allows, how many entries it has, and the mark of a pod.
+func (l *ledger) left(name, pod string) string {
 	l.Helper()
-	key, err := l.pods.KeyFunc(l.ctx, name)
+	found, err := l.budgets.Get(l.ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	b := found.(*policyv1.PodDisruptionBudget)
+	if found, err = l.pods.Get(l.ctx, pod, &metav1.GetOptions{}); err != nil {
+		l.Fatal(err)
+	}
+	mark := "no mark"
+	for _, c := range found.(*corev1.Pod).Status.Conditions {
+		if c.Type == corev1.DisruptionTarget {
+			mark = fmt.Sprintf("%s %s", c.Status, c.Reason)
+		}
+	}
+	return fmt.Sprintf("%d left, %d entries, %s", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), mark)
+}
+
+func (l *ledger) changeBudget(name string, f func(*policyv1.PodDisruptionBudget)) {
+	l.Helper()
+	key, err := l.budgets.KeyFunc(l.ctx, name)
 	if err == nil {
-		err = l.pods.Store.Storage.GuaranteedUpdate(l.ctx, key, &corev1.Pod{}, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
-			pod := obj.(*corev1.Pod)
-			pod.Labels = map[string]string{"changed": pod.ResourceVersion}
-			return pod, nil
+		err = l.budgets.Store.Storage.GuaranteedUpdate(l.ctx, key, &policyv1.PodDisruptionBudget{}, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+			f(obj.(*policyv1.PodDisruptionBudget))
+			return obj, nil
 		}), false, nil)
 	}
 	if err != nil {
 		l.Error(err)
 	}
+}
+
+func (l *ledger) change(name string, f func(*corev1.Pod)) *corev1.Pod {
+	l.Helper()
+	out := &corev1.Pod{}
+	key, err := l.pods.KeyFunc(l.ctx, name)
+	if err == nil {
+		err = l.pods.Store.Storage.GuaranteedUpdate(l.ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+			f(obj.(*corev1.Pod))
+			return obj, nil
+		}), false, nil)
+	}
+	if err != nil {
+		l.Error(err)
+	}
+	return out
 }
 
 func TestARecountReadsThePodsOfEachBudget(t *testing.T) {
