@@ -109,7 +109,8 @@ func (f *upNodes) orSimulated(w io.Writer, fault error) error {
 		return fault
 	}
 	instead := "So nodes are simulated"
-	if f.virtual = 0; c.flag == "real-node" {
+	f.virtual, f.embed.virtual = 0, false
+	if c.flag == "real-node" {
 		f.real = false
 	} else if f.real {
 		instead = "So the machine is one node, and has no virtual ones"

@@ -86,3 +86,15 @@ func TestWhatPodsLack(t *testing.T) {
 		}
 	}
 }
+
+// TestNoVirtualNodes: of virtual nodes that cannot be made nothing is left that the start would tell of.
+func TestNoVirtualNodes(t *testing.T) {
+	f := upNodes{real: true, virtual: 2, embed: embeddedNodes{virtual: true}}
+	var told strings.Builder
+	if err := f.orSimulated(&told, cannot{errors.New("no loop devices"), "virtual-nodes"}); err != nil {
+		t.Fatal(err)
+	}
+	if f.virtual != 0 || f.embed.virtual || !f.real || !strings.Contains(told.String(), "So the machine is one node") {
+		t.Errorf("%d virtual nodes, embedded: %v, real: %v; told: %s", f.virtual, f.embed.virtual, f.real, told.String())
+	}
+}
