@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
@@ -39,5 +41,56 @@ func TestWritesConcernTheirNamespace(t *testing.T) {
 	admit(t, limits, create(corev1.Resource("limitranges"), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "l", Namespace: "ns"}}))
 	if !limits.cache.stale("ns") || limits.cache.stale("other") {
 		t.Errorf("after a limit range was written the store is read for its namespace: %v, for another: %v", limits.cache.stale("ns"), limits.cache.stale("other"))
+	}
+}
+
+// TestWhatWasWrittenCountsAtOnce: pods are made by what the store has, though the cache is behind.
+func TestWhatWasWrittenCountsAtOnce(t *testing.T) {
+	classes, accounts, nodes := nodev1.Resource("runtimeclasses"), corev1.Resource("serviceaccounts"), corev1.Resource("nodes")
+	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Handler: "h"}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "ns"}}
+	in := func(zone string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: zone}}}
+	}
+	for name, tc := range map[string]struct {
+		write admission.Attributes
+		stale string
+	}{
+		"a runtime class is made":    {request(admission.Create, classes, "", class, nil), ""},
+		"a runtime class is changed": {request(admission.Update, classes, "", class, class), "class"},
+		"a runtime class is deleted": {request(admission.Delete, classes, "", nil, class), "class"},
+		"an account is made":         {request(admission.Create, accounts, "", account, nil), ""},
+		"an account is changed":      {request(admission.Update, accounts, "", account, account), "account"},
+		"an account is deleted":      {request(admission.Delete, accounts, "", nil, account), "account"},
+		"a token is asked for":       {request(admission.Create, accounts, "token", account, nil), ""},
+		"a node is made":             {request(admission.Create, nodes, "", in("z"), nil), ""},
+		"a node is tainted":          {request(admission.Update, nodes, "", in("z"), in("z")), ""},
+		"a node reports":             {request(admission.Update, nodes, "status", in("y"), in("z")), ""},
+		"a node moves":               {request(admission.Update, nodes, "", in("y"), in("z")), "node"},
+		"a node is deleted":          {request(admission.Delete, nodes, "", nil, in("z")), "node"},
+	} {
+		classes, accounts, nodes := started(t, newRuntimeClass()), started(t, newServiceAccount()), started(t, newTopologyLabels())
+		for _, plugin := range []admission.Interface{classes, accounts, nodes} {
+			if refused := admit(t, plugin, tc.write); refused != "" {
+				t.Errorf("%s: refused: %s", name, refused)
+			}
+		}
+		for kind, stale := range map[string]bool{"class": classes.cache.stale(""), "account": accounts.cache.stale("ns"), "node": nodes.cache.stale("")} {
+			if stale != (kind == tc.stale) {
+				t.Errorf("%s: the %s is read from the store: %v", name, kind, stale)
+			}
+		}
+	}
+}
+
+// TestPodsAreCompletedWhenTheyAreMade, and not again with each change.
+func TestPodsAreCompletedWhenTheyAreMade(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "z"}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: corev1.PodSpec{NodeName: "n"}}
+	for _, plugin := range []admission.Interface{started(t, newRuntimeClass(), node), started(t, newServiceAccount(), node), started(t, newTopologyLabels(), node)} {
+		now := p.DeepCopy()
+		if refused := admit(t, plugin, request(admission.Update, corev1.Resource("pods"), "", now, p)); refused != "" || !equality.Semantic.DeepEqual(now, p) {
+			t.Errorf("%T: %s %+v", plugin, refused, now)
+		}
 	}
 }

@@ -17,8 +17,8 @@
 //	ResourceQuota                 what a namespace may use in sum (the library's plugin, with our evaluators)
 //
 // A plugin that reads objects reads the informer's cache; but for a moment after
-// such an object was written through this server, and until the cache is filled,
-// it reads the store, so that what a client just wrote counts at once.
+// such an object was written through this server in a way that matters to it, and until the cache is filled,
+// it reads the store, so that what a client just wrote counts at once. What the cache has not is looked for in the store, too.
 //
 // Departures from kube-apiserver: that freshness (there, a class made a moment
 // ago may not be found yet), and deleting a system class is refused here rather than in its storage.

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,12 +49,13 @@ type topologyLabels struct {
 
 var (
 	_ admission.MutationInterface                  = &topologyLabels{}
+	_ admission.ValidationInterface                = &topologyLabels{}
 	_ initializer.WantsExternalKubeInformerFactory = &topologyLabels{}
 	_ initializer.WantsExternalKubeClientSet       = &topologyLabels{}
 )
 
 func newTopologyLabels() *topologyLabels {
-	return &topologyLabels{Handler: admission.NewHandler(admission.Create)}
+	return &topologyLabels{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
 // SetExternalKubeInformerFactory takes the shared caches.
@@ -64,6 +66,9 @@ func (t *topologyLabels) SetExternalKubeInformerFactory(f informers.SharedInform
 
 // Admit labels bindings, from which the pod gets the labels, and pods that are made with a node.
 func (t *topologyLabels) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if a.GetOperation() != admission.Create {
+		return nil
+	}
 	switch obj := a.GetObject().(type) {
 	case *corev1.Binding:
 		if obj.Target.Kind != "" && obj.Target.Kind != "Node" {
@@ -74,6 +79,22 @@ func (t *topologyLabels) Admit(ctx context.Context, a admission.Attributes, _ ad
 		if about(a, corev1.Resource("pods")) {
 			return t.label(ctx, &obj.ObjectMeta, obj.Spec.NodeName)
 		}
+	}
+	return nil
+}
+
+// topology are the labels that pods get from their node.
+var topology = []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
+
+// Validate only notes that nodes come to be elsewhere, or go. One that is new is found in the store, as it is in no cache.
+func (t *topologyLabels) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if !about(a, corev1.Resource("nodes")) || a.GetOperation() == admission.Create {
+		return nil
+	}
+	node, ok := a.GetObject().(*corev1.Node)
+	old, had := a.GetOldObject().(*corev1.Node)
+	if !ok || !had || slices.ContainsFunc(topology, func(key string) bool { return node.Labels[key] != old.Labels[key] }) {
+		t.cache.note("")
 	}
 	return nil
 }
@@ -90,7 +111,7 @@ func (t *topologyLabels) label(ctx context.Context, m *metav1.ObjectMeta, nodeNa
 		}
 		return err
 	}
-	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+	for _, key := range topology {
 		value, found := node.Labels[key]
 		if !found {
 			continue

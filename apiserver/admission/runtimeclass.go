@@ -34,7 +34,7 @@ var (
 )
 
 func newRuntimeClass() *runtimeClass {
-	return &runtimeClass{Handler: admission.NewHandler(admission.Create)}
+	return &runtimeClass{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
 // SetExternalKubeInformerFactory takes the shared caches.
@@ -46,7 +46,7 @@ func (r *runtimeClass) SetExternalKubeInformerFactory(f informers.SharedInformer
 // Admit sets overhead, node selector and tolerations of a new pod.
 func (r *runtimeClass) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	pod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !about(a, corev1.Resource("pods")) {
+	if !ok || !about(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
 		return nil
 	}
 	class, err := r.classOf(ctx, a, pod)
@@ -88,10 +88,14 @@ func tolerates(list []corev1.Toleration, t corev1.Toleration) bool {
 	return false
 }
 
-// Validate refuses an overhead that is not the class's own.
+// Validate refuses an overhead that is not the class's own. It notes that classes change; one that is new is found in the
+// store, as it is in no cache.
 func (r *runtimeClass) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if about(a, nodev1.Resource("runtimeclasses")) && a.GetOperation() != admission.Create {
+		r.cache.note("")
+	}
 	pod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !about(a, corev1.Resource("pods")) {
+	if !ok || !about(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
 		return nil
 	}
 	class, err := r.classOf(ctx, a, pod)

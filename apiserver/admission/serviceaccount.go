@@ -46,7 +46,7 @@ var (
 )
 
 func newServiceAccount() *serviceAccount {
-	return &serviceAccount{Handler: admission.NewHandler(admission.Create)}
+	return &serviceAccount{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
 // SetExternalKubeInformerFactory takes the shared caches.
@@ -59,7 +59,7 @@ func (s *serviceAccount) SetExternalKubeInformerFactory(f informers.SharedInform
 // Mirrors of static pods have no account.
 func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	pod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !about(a, corev1.Resource("pods")) {
+	if !ok || !about(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
 		return nil
 	}
 	if isMirror(pod) {
@@ -83,10 +83,14 @@ func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o ad
 	return nil
 }
 
-// Validate checks that the account exists, and that mirrors use none.
+// Validate checks that the account exists, and that mirrors use none. It notes that accounts change; one that is new is found in
+// the store, as it is in no cache.
 func (s *serviceAccount) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if about(a, corev1.Resource("serviceaccounts")) && a.GetOperation() != admission.Create {
+		s.cache.note(a.GetNamespace())
+	}
 	pod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !about(a, corev1.Resource("pods")) {
+	if !ok || !about(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
 		return nil
 	}
 	if isMirror(pod) {
