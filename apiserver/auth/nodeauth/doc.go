@@ -7,7 +7,7 @@
 //	             volumes follow the Graph: only what a pod bound to X refers to.
 //	Restriction  (admission) does the object that X writes belong to X? Its own
 //	             Node, Lease, CSINode; status, deletion and eviction of its own pods;
-//	             tokens for accounts of its own pods.
+//	             tokens for accounts of its own pods, for whom these present them to.
 //
 //	pod ──▶ node        kept by informers: pods, PVs, VolumeAttachments
 //	 ├▶ secret, configmap, serviceaccount, resourceclaim

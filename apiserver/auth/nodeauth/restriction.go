@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -24,14 +24,16 @@ const RestrictionPlugin = "NodeRestriction"
 // Restriction is a validating admission plugin: what a node writes must be its own.
 type Restriction struct {
 	*admission.Handler
-	client kubernetes.Interface
-	pods   corelisters.PodLister
+	client     kubernetes.Interface
+	pods       corelisters.PodLister
+	authorizer authorizer.Authorizer
 }
 
 var (
 	_ admission.ValidationInterface                = &Restriction{}
 	_ initializer.WantsExternalKubeInformerFactory = &Restriction{}
 	_ initializer.WantsExternalKubeClientSet       = &Restriction{}
+	_ initializer.WantsAuthorizer                  = &Restriction{}
 )
 
 // NewRestriction returns the plugin; the server's initializers complete it.
@@ -54,10 +56,13 @@ func (r *Restriction) SetExternalKubeInformerFactory(factory informers.SharedInf
 // SetExternalKubeClientSet implements initializer.WantsExternalKubeClientSet.
 func (r *Restriction) SetExternalKubeClientSet(client kubernetes.Interface) { r.client = client }
 
+// SetAuthorizer implements initializer.WantsAuthorizer.
+func (r *Restriction) SetAuthorizer(a authorizer.Authorizer) { r.authorizer = a }
+
 // ValidateInitialization says what the server forgot to hand in.
 func (r *Restriction) ValidateInitialization() error {
-	if r.pods == nil || r.client == nil {
-		return fmt.Errorf("admission plugin %s needs an informer factory and a client", RestrictionPlugin)
+	if r.pods == nil || r.client == nil || r.authorizer == nil {
+		return fmt.Errorf("admission plugin %s needs an informer factory, a client and an authorizer", RestrictionPlugin)
 	}
 	return nil
 }
@@ -134,35 +139,6 @@ func admitClaim(node string, a admission.Attributes) error {
 	}
 	if !onlyResizeChanged(before, after) {
 		return forbid(a, "node %q is not allowed to update fields other than status.quantity and status.conditions", node)
-	}
-	return nil
-}
-
-// admitToken wants a token to be bound to a pod of the node that asks.
-func (r *Restriction) admitToken(ctx context.Context, node string, a admission.Attributes) error {
-	if a.GetOperation() != admission.Create || a.GetSubresource() != "token" {
-		return nil
-	}
-	req, ok := a.GetObject().(*authenticationv1.TokenRequest)
-	if !ok {
-		return forbid(a, "unexpected type %T", a.GetObject())
-	}
-	to := req.Spec.BoundObjectRef
-	switch {
-	case to == nil || to.APIVersion != "v1" || to.Kind != "Pod" || to.Name == "":
-		return forbid(a, "node requested token not bound to a pod")
-	case to.UID == "":
-		return forbid(a, "node requested token with a pod binding without a uid")
-	}
-	pod, err := r.findPod(ctx, a.GetNamespace(), to.Name)
-	if err != nil {
-		return admission.NewForbidden(a, err)
-	}
-	switch {
-	case pod.UID != to.UID:
-		return forbid(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", to.UID)
-	case pod.Spec.NodeName != node:
-		return forbid(a, "node requested token bound to a pod scheduled on a different node")
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func (r *Restriction) admitPod(ctx context.Context, node string, a admission.Att
 	switch a.GetSubresource() {
 	case "":
 		if a.GetOperation() == admission.Create {
-			return admitMirrorPod(node, a)
+			return r.admitMirrorPod(ctx, node, a)
 		}
 		if a.GetOperation() == admission.Delete {
 			return admitPodDelete(node, a)
@@ -31,7 +31,7 @@ func (r *Restriction) admitPod(ctx context.Context, node string, a admission.Att
 
 // admitMirrorPod lets a node show a pod that it runs by itself, as long as
 // that gives it no right to anything: every reference would be an edge of the graph.
-func admitMirrorPod(node string, a admission.Attributes) error {
+func (r *Restriction) admitMirrorPod(ctx context.Context, node string, a admission.Attributes) error {
 	pod, ok := a.GetObject().(*corev1.Pod)
 	if !ok {
 		return forbid(a, "unexpected type %T", a.GetObject())
@@ -55,10 +55,35 @@ func admitMirrorPod(node string, a admission.Attributes) error {
 	if len(pod.Spec.ResourceClaims) > 0 {
 		return forbid(a, "node %q can not create pods that reference resourceclaims", node)
 	}
-	for _, owner := range pod.OwnerReferences {
-		if owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != node {
-			return forbid(a, "node %q can only create pods with an owner reference set to itself", node)
-		}
+	return r.admitOwner(ctx, node, pod, a)
+}
+
+// admitOwner wants a mirror pod to go with the node, and with this one, not a later one of its name.
+func (r *Restriction) admitOwner(ctx context.Context, node string, pod *corev1.Pod, a admission.Attributes) error {
+	if len(pod.OwnerReferences) > 1 {
+		return forbid(a, "node %q can only create pods with a single owner reference set to itself", node)
+	}
+	if len(pod.OwnerReferences) == 0 {
+		return forbid(a, "node %q can only create pods with an owner reference set to itself", node)
+	}
+	owner := pod.OwnerReferences[0]
+	switch {
+	case owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != node:
+		return forbid(a, "node %q can only create pods with an owner reference set to itself", node)
+	case owner.Controller == nil || !*owner.Controller:
+		return forbid(a, "node %q can only create pods with a controller owner reference set to itself", node)
+	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
+		return forbid(a, "node %q must not set blockOwnerDeletion on an owner reference", node)
+	}
+	found, err := r.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return err
+	}
+	if err != nil {
+		return forbid(a, "error looking up node %s to verify uid: %w", node, err)
+	}
+	if owner.UID != found.UID {
+		return forbid(a, "node %s UID mismatch: expected %s got %s", node, found.UID, owner.UID)
 	}
 	return nil
 }

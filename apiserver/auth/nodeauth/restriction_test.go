@@ -1,6 +1,7 @@
 package nodeauth
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -8,11 +9,13 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 )
@@ -35,10 +38,23 @@ func (w write) attributes() admission.Attributes {
 
 func newRestriction(t *testing.T) *Restriction {
 	t.Helper()
-	client := fake.NewClientset(pod("mine", "n1"), pod("other", "n2"))
+	client := fake.NewClientset(pod("mine", "n1"), pod("other", "n2"), presenting("presents", "n1"), bare("bare", "n1"),
+		node("n1", func(n *corev1.Node) { n.UID = "n1-now" }),
+		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example"}, Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "cloud"}}}},
+		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "other.example"}, Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "other"}}}},
+		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "disk.example"}, Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "disk"}}}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "c"}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "v"}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "unbound"}},
+		&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}, Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk.example"}}}})
 	factory := informers.NewSharedInformerFactory(client, 0)
 	r := NewRestriction()
 	r.SetExternalKubeClientSet(client)
+	r.SetAuthorizer(authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		if a.GetVerb() == "request-serviceaccounts-token-audience" && a.GetUser().GetName() == "system:node:n1" && a.GetNamespace() == "a" && a.GetName() == "web" && a.GetResource() == "granted" {
+			return authorizer.DecisionAllow, "", nil
+		}
+		return authorizer.DecisionNoOpinion, "", nil
+	}))
 	r.SetExternalKubeInformerFactory(factory)
 	factory.Start(t.Context().Done())
 	factory.WaitForCacheSync(t.Context().Done())
@@ -46,6 +62,27 @@ func newRestriction(t *testing.T) *Restriction {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// bare is a pod without volumes.
+func bare(name, node string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "u"}, Spec: corev1.PodSpec{NodeName: node, ServiceAccountName: "web"}}
+}
+
+// presenting is a pod that presents tokens to the API server, to a vault, and by CSI drivers.
+func presenting(name, node string) *corev1.Pod {
+	p := bare(name, node)
+	for _, audience := range []string{"", "vault"} {
+		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "token" + audience, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", Audience: audience}}}}}})
+	}
+	for _, claim := range []string{"c", "unbound", "missing"} {
+		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: claim, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}})
+	}
+	for _, driver := range []string{"csi.example", "gone.example"} {
+		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: driver, VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: driver}}})
+	}
+	return p
 }
 
 func check(t *testing.T, cases map[string]struct {
@@ -108,7 +145,9 @@ func TestANodeWritesItsOwnNodeOnly(t *testing.T) {
 
 func TestANodeWritesItsOwnPodsOnly(t *testing.T) {
 	mirror := func(change func(*corev1.Pod)) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"}}, Spec: corev1.PodSpec{NodeName: "n1"}}
+		yes := true
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "n1-now", Controller: &yes}}}, Spec: corev1.PodSpec{NodeName: "n1"}}
 		change(p)
 		return p
 	}
@@ -138,10 +177,71 @@ func TestANodeWritesItsOwnPodsOnly(t *testing.T) {
 		"evict another's":          {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "other", obj: eviction("other")}, "can only evict pods with spec.nodeName set to itself"},
 		"evict under a false name": {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "other", obj: eviction("mine")}, "was posted to pod"},
 		"bind":                     {write{op: "CREATE", resource: ":pods/binding", namespace: "a", name: "mine"}, `unexpected pod subresource "binding"`},
-		"token":                    {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("mine", "u")}, ""},
+		"token":                    {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("presents", "u")}, ""},
 		"token for another's":      {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("other", "u")}, "bound to a pod scheduled on a different node"},
 		"token without uid":        {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("mine", "")}, "without a uid"},
 		"token of another life":    {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("mine", "x")}, "does not match the UID in record"},
 		"token of no pod":          {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: &authenticationv1.TokenRequest{}}, "node requested token not bound to a pod"},
 	})
+}
+
+func TestAMirrorPodBelongsToItsNode(t *testing.T) {
+	no, yes := false, true
+	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "n1-now", Controller: &yes}
+	for name, tc := range map[string]struct {
+		change func(*metav1.OwnerReference)
+		times  int
+		want   string
+	}{
+		"its own":       {func(*metav1.OwnerReference) {}, 1, ""},
+		"blocks not":    {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = &no }, 1, ""},
+		"nobody's":      {func(*metav1.OwnerReference) {}, 0, "with an owner reference set to itself"},
+		"twice":         {func(*metav1.OwnerReference) {}, 2, "with a single owner reference set to itself"},
+		"another's":     {func(o *metav1.OwnerReference) { o.Name = "n2" }, 1, "with an owner reference set to itself"},
+		"another kind":  {func(o *metav1.OwnerReference) { o.Kind = "Pod" }, 1, "with an owner reference set to itself"},
+		"no controller": {func(o *metav1.OwnerReference) { o.Controller = nil }, 1, "with a controller owner reference set to itself"},
+		"not the one":   {func(o *metav1.OwnerReference) { o.Controller = &no }, 1, "with a controller owner reference set to itself"},
+		"blocks":        {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = &yes }, 1, "must not set blockOwnerDeletion"},
+		"of before":     {func(o *metav1.OwnerReference) { o.UID = "n1-before" }, 1, "node n1 UID mismatch: expected n1-now got n1-before"},
+	} {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"}}, Spec: corev1.PodSpec{NodeName: "n1"}}
+		for range tc.times {
+			o := owner
+			tc.change(&o)
+			p.OwnerReferences = append(p.OwnerReferences, o)
+		}
+		err := newRestriction(t).Validate(t.Context(), write{op: "CREATE", resource: ":pods", namespace: "a", obj: p}.attributes(), nil)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+func TestATokenIsForWhomThePodPresentsItTo(t *testing.T) {
+	const not = "not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience"
+	for name, tc := range map[string]struct {
+		pod, account string
+		audiences    []string
+		want         string
+	}{
+		"the API server":                 {"presents", "web", nil, ""},
+		"the API server, by nothing":     {"presents", "web", []string{""}, ""},
+		"a vault":                        {"presents", "web", []string{"vault"}, ""},
+		"an inline driver's":             {"presents", "web", []string{"cloud"}, ""},
+		"a claim's driver's":             {"presents", "web", []string{"disk"}, ""},
+		"a driver's of others":           {"presents", "web", []string{"other"}, not},
+		"nobody's":                       {"presents", "web", []string{"bank"}, not},
+		"two":                            {"presents", "web", []string{"vault", ""}, "node may only request 0 or 1 audiences"},
+		"a pod's without tokens":         {"bare", "web", nil, `audience "" ` + not},
+		"a vault's, of a pod without":    {"bare", "web", []string{"vault"}, not},
+		"what the node is given":         {"bare", "web", []string{"granted"}, ""},
+		"what it is given for another's": {"bare", "db", []string{"granted"}, not},
+	} {
+		req := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: tc.audiences,
+			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: tc.pod, UID: "u"}}}
+		err := newRestriction(t).Validate(t.Context(), write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: tc.account, obj: req}.attributes(), nil)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want %q", name, err, tc.want)
+		}
+	}
 }

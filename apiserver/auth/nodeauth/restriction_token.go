@@ -1,0 +1,129 @@
+package nodeauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// admitToken wants a token to be bound to a pod of the node that asks, and for whom that pod presents it to.
+func (r *Restriction) admitToken(ctx context.Context, node string, a admission.Attributes) error {
+	if a.GetOperation() != admission.Create || a.GetSubresource() != "token" {
+		return nil
+	}
+	req, ok := a.GetObject().(*authenticationv1.TokenRequest)
+	if !ok {
+		return forbid(a, "unexpected type %T", a.GetObject())
+	}
+	to := req.Spec.BoundObjectRef
+	switch {
+	case to == nil || to.APIVersion != "v1" || to.Kind != "Pod" || to.Name == "":
+		return forbid(a, "node requested token not bound to a pod")
+	case to.UID == "":
+		return forbid(a, "node requested token with a pod binding without a uid")
+	}
+	pod, err := r.findPod(ctx, a.GetNamespace(), to.Name)
+	if err != nil {
+		return admission.NewForbidden(a, err)
+	}
+	switch {
+	case pod.UID != to.UID:
+		return forbid(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", to.UID)
+	case pod.Spec.NodeName != node:
+		return forbid(a, "node requested token bound to a pod scheduled on a different node")
+	}
+	return r.admitAudience(ctx, pod, req, a)
+}
+
+// admitAudience lets a token be for one audience, which the pod's spec names, or which this node has been given for this
+// account (verb request-serviceaccounts-token-audience): who takes a node over is to be nobody elsewhere. Without
+// one a token is for the API server, which is as the spec says it, too.
+func (r *Restriction) admitAudience(ctx context.Context, pod *corev1.Pod, req *authenticationv1.TokenRequest, a admission.Attributes) error {
+	audience := ""
+	switch len(req.Spec.Audiences) {
+	case 0:
+	case 1:
+		audience = req.Spec.Audiences[0]
+	default:
+		return forbid(a, "node may only request 0 or 1 audiences")
+	}
+	var faults []error
+	for i := range pod.Spec.Volumes {
+		named, err := r.names(ctx, pod, &pod.Spec.Volumes[i], audience)
+		if named {
+			return nil
+		}
+		faults = append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return admission.NewForbidden(a, fmt.Errorf("error validating audience %q: %w", audience, err))
+	}
+	decision, _, err := r.authorizer.Authorize(ctx, authorizer.AttributesRecord{User: a.GetUserInfo(), Verb: "request-serviceaccounts-token-audience",
+		Namespace: a.GetNamespace(), APIVersion: "v1", Resource: audience, Name: a.GetName(), ResourceRequest: true})
+	if decision == authorizer.DecisionAllow && err == nil {
+		return nil
+	}
+	return forbid(a, "audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", audience, a.GetUserInfo().GetName())
+}
+
+// names says whether a volume brings a token for an audience: itself, or by the CSI driver that makes it.
+func (r *Restriction) names(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, audience string) (bool, error) {
+	for _, source := range projections(v) {
+		if source.ServiceAccountToken != nil && source.ServiceAccountToken.Audience == audience {
+			return true, nil
+		}
+	}
+	driver, err := r.driver(ctx, pod, v)
+	if err != nil || driver == "" {
+		return false, gone(err)
+	}
+	found, err := r.client.StorageV1().CSIDrivers().Get(ctx, driver, metav1.GetOptions{})
+	if err != nil {
+		return false, gone(err)
+	}
+	for _, t := range found.Spec.TokenRequests {
+		if t.Audience == audience {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// driver is the CSI driver of a volume, if it has one.
+func (r *Restriction) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
+	claim := ""
+	switch {
+	case v.CSI != nil:
+		return v.CSI.Driver, nil
+	case v.PersistentVolumeClaim != nil:
+		claim = v.PersistentVolumeClaim.ClaimName
+	case v.Ephemeral != nil:
+		claim = pod.Name + "-" + v.Name
+	default:
+		return "", nil
+	}
+	found, err := r.client.CoreV1().PersistentVolumeClaims(pod.Namespace).Get(ctx, claim, metav1.GetOptions{})
+	if err != nil || found.Spec.VolumeName == "" {
+		return "", err
+	}
+	volume, err := r.client.CoreV1().PersistentVolumes().Get(ctx, found.Spec.VolumeName, metav1.GetOptions{})
+	if err != nil || volume.Spec.CSI == nil {
+		return "", err
+	}
+	return volume.Spec.CSI.Driver, nil
+}
+
+// gone leaves out that something is not there: then it names no audience.
+func gone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
