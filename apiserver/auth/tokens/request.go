@@ -79,6 +79,9 @@ func (r *RequestREST) Create(ctx context.Context, name string, obj runtime.Objec
 	if err != nil {
 		return nil, err
 	}
+	if len(req.Spec.Audiences) == 0 { // not before: what a node may ask for is what pods ask for, which is nothing, too
+		req.Spec.Audiences = r.audiences
+	}
 	life := time.Duration(*req.Spec.ExpirationSeconds) * time.Second
 	issued, err := r.issuer.Issue(sa, bound, req.Spec.Audiences, life)
 	if err != nil {
@@ -104,9 +107,6 @@ func (r *RequestREST) complete(req *authenticationv1.TokenRequest, sa *corev1.Se
 	if req.Spec.ExpirationSeconds == nil {
 		seconds := int64(defaultSeconds)
 		req.Spec.ExpirationSeconds = &seconds
-	}
-	if len(req.Spec.Audiences) == 0 {
-		req.Spec.Audiences = r.audiences
 	}
 }
 

@@ -1,12 +1,15 @@
 package tokens
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
@@ -67,5 +70,23 @@ func TestTokenRequest(t *testing.T) {
 				t.Error("the request was changed")
 			}
 		})
+	}
+}
+
+// TestAdmissionSeesWhatWasAskedFor: the API server's own audience is filled in behind it; that no audience was asked for is what a node's
+// tokens are judged by.
+func TestAdmissionSeesWhatWasAskedFor(t *testing.T) {
+	w := newWorld(t)
+	var seen *authenticationv1.TokenRequest
+	out, err := NewRequestREST(w.issuer, w.store, []string{DefaultIssuer}).Create(genericapirequest.WithNamespace(t.Context(), "a"), "web", &authenticationv1.TokenRequest{},
+		func(_ context.Context, obj runtime.Object) error {
+			seen = obj.(*authenticationv1.TokenRequest)
+			return nil
+		}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := out.(*authenticationv1.TokenRequest).Spec.Audiences; seen == nil || len(seen.Spec.Audiences) != 0 || !slices.Equal(got, []string{DefaultIssuer}) {
+		t.Errorf("admission saw %+v; the token is for %v", seen, got)
 	}
 }
