@@ -32,7 +32,7 @@ func bootstrap(ctx context.Context, client kubernetes.Interface, serviceIP strin
 			return fmt.Errorf("making priority class %s: %w", class.Name, err)
 		}
 	}
-	err := ensureKubernetes(ctx, client, serviceIP, port)
+	err := leadKubernetes(ctx, client, serviceIP, port)
 	if apierrors.IsInvalid(err) {
 		klog.ErrorS(err, "Pods do not find the API server by its Service; it is tried again", "every", kubernetesEvery)
 		return nil
@@ -43,35 +43,50 @@ func bootstrap(ctx context.Context, client kubernetes.Interface, serviceIP strin
 // kubernetesEvery is how often the Service of this server is looked after.
 const kubernetesEvery = 10 * time.Second
 
-// keepKubernetes makes the Service of this server again when somebody has deleted it, until ctx ends.
+// keepKubernetes makes the Service of this server again when somebody has deleted it, until ctx ends. Where it leads to is
+// settled at the start alone: servers of one etcd may listen at different ports, and would never agree.
 func keepKubernetes(ctx context.Context, client kubernetes.Interface, ip string, port int) {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		if err := ensureKubernetes(ctx, client, ip, port); err != nil && ctx.Err() == nil {
+	_ = wait.PollUntilContextCancel(ctx, kubernetesEvery, false, func(ctx context.Context) (bool, error) {
+		if _, err := ensureKubernetes(ctx, client, ip, port); err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "Pods do not find the API server by its Service; it is tried again", "every", kubernetesEvery)
 		}
-	}, kubernetesEvery)
+		return false, nil
+	})
 }
 
-// ensureKubernetes makes the Service by which pods find this server, or leads it to where the server listens now.
-func ensureKubernetes(ctx context.Context, client kubernetes.Interface, ip string, port int) error {
+// leadKubernetes makes the Service by which pods find this server, or leads it to where the server listens now.
+func leadKubernetes(ctx context.Context, client kubernetes.Interface, ip string, port int) error {
+	have, err := ensureKubernetes(ctx, client, ip, port)
+	if err != nil {
+		return err
+	}
+	want := kubernetesService(ip, port).Spec.Ports
+	if len(have.Spec.Ports) == 1 && have.Spec.Ports[0].TargetPort == want[0].TargetPort {
+		return nil
+	}
+	have = have.DeepCopy()
+	have.Spec.Ports = want
+	if _, err := client.CoreV1().Services(metav1.NamespaceDefault).Update(ctx, have, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("leading service default/kubernetes to port %d: %w", port, err)
+	}
+	return nil
+}
+
+// ensureKubernetes makes the Service by which pods find this server if it is not there, and returns it.
+func ensureKubernetes(ctx context.Context, client kubernetes.Interface, ip string, port int) (*corev1.Service, error) {
 	services := client.CoreV1().Services(metav1.NamespaceDefault)
 	want := kubernetesService(ip, port)
 	have, err := services.Get(ctx, want.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		_, err = services.Create(ctx, want, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) {
-			err = nil
-		}
-	case err == nil && (len(have.Spec.Ports) != 1 || have.Spec.Ports[0].TargetPort != want.Spec.Ports[0].TargetPort):
-		have = have.DeepCopy()
-		have.Spec.Ports = want.Spec.Ports
-		_, err = services.Update(ctx, have, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		have, err = services.Create(ctx, want, metav1.CreateOptions{})
+	}
+	if apierrors.IsAlreadyExists(err) { // another server was faster
+		have, err = services.Get(ctx, want.Name, metav1.GetOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("making service default/kubernetes: %w", err)
+		return nil, fmt.Errorf("making service default/kubernetes: %w", err)
 	}
-	return nil
+	return have, nil
 }
 
 // kubernetesService is how pods find this server; port is where it listens.

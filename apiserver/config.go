@@ -41,6 +41,7 @@ func newConfig(o Options, set *scheme.Set, backend *store.Backend) *genericapise
 	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
 	c.OpenAPIV3Config.Info.Title = "Kubernetes"
 	c.AddHealthChecks(healthz.NamedCheck("etcd", func(r *http.Request) error { return backend.Check(r.Context()) }))
+	c.AddReadyzChecks(healthz.NamedCheck("etcd-space", func(*http.Request) error { return backend.Writable() }))
 	return c
 }
 

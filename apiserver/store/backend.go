@@ -57,17 +57,23 @@ func (b *Backend) forResource() (*kubernetes.Client, func()) {
 	return wrap(own), func() { _ = own.Watcher.Close() }
 }
 
-// Check says whether etcd answers within two seconds, and takes writes.
+// Check says whether etcd answers within two seconds.
 func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := b.client.Get(ctx, "/registry/health", kubernetes.GetOptions{}); err != nil {
 		return fmt.Errorf("etcd does not answer: %w", err)
 	}
-	if b.full != nil {
-		return b.full()
-	}
 	return nil
+}
+
+// Writable says why etcd takes no writes, as far as that is known. It is no fault of this process, which still answers: who
+// deletes objects mends it.
+func (b *Backend) Writable() error {
+	if b.full == nil {
+		return nil
+	}
+	return b.full()
 }
 
 // Close stops compaction, the client and, if it is embedded, etcd itself.

@@ -38,25 +38,29 @@ func (s *space) run(ctx context.Context) {
 }
 
 // look gives back what is free of a file that is more than half of the quota, and half of it free. A full store loses
-// its history first: watches and continued lists that need it begin anew.
+// its history first: watches and continued lists that need it begin anew. Where objects fill it nothing is gained, and nobody
+// waits for the file to be written anew: who deletes some has to get through.
 func (s *space) look(ctx context.Context) error {
+	backend := s.server.Backend()
 	full := s.full() != nil
-	size, used := s.server.Backend().Size(), s.server.Backend().SizeInUse()
-	if !full && (size <= s.quota/2 || used > size/2) {
-		return nil
-	}
 	if full {
 		present := s.server.KV().Rev()
 		if _, err := s.server.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: present, Physical: true}); err != nil {
 			klog.V(2).InfoS("The history of the full store was dropped before", "revision", present, "err", err)
 		}
+		backend.ForceCommit() // what is used is counted then
 	}
-	if err := s.server.Backend().Defrag(); err != nil {
-		return fmt.Errorf("defragmenting the store: %w", err)
+	size, used, low := backend.Size(), backend.SizeInUse(), s.quota/10*9
+	if full && used > low || !full && (size <= s.quota/2 || used > size/2) {
+		return nil
 	}
-	after := s.server.Backend().Size()
-	klog.InfoS("The store's file was made smaller", "bytesBefore", size, "bytes", after, "quota", s.quota)
-	if !full || after > s.quota/10*9 {
+	if !full || size > low {
+		if err := backend.Defrag(); err != nil {
+			return fmt.Errorf("defragmenting the store: %w", err)
+		}
+		klog.InfoS("The store's file was made smaller", "bytesBefore", size, "bytes", backend.Size(), "quota", s.quota)
+	}
+	if !full || backend.Size() > low {
 		return nil
 	}
 	_, err := s.server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE,

@@ -1,8 +1,15 @@
 package store
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 )
 
 func open(t *testing.T, dir string) *Backend {
@@ -92,18 +99,76 @@ func TestFullStoreIsMadeSmaller(t *testing.T) {
 			t.Fatalf("%d MiB were written into %d", n, quota>>20)
 		}
 	}
-	if err := b.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "takes no writes") {
+	if err := b.Writable(); err == nil || !strings.Contains(err.Error(), "takes no writes") {
 		t.Errorf("a full store says %v of itself", err)
+	}
+	if err := b.Check(t.Context()); err != nil {
+		t.Errorf("a full store, which answers, says %v", err)
 	}
 	b.Close()
 	if b, err = openEmbedded(t.Context(), dir, quota); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	if err := b.Check(t.Context()); err != nil {
+	if err := errors.Join(b.Check(t.Context()), b.Writable()); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}
 	if err := put(); err != nil {
 		t.Errorf("after a restart: %v", err)
+	}
+}
+
+// A store that is full of objects is not written anew again and again, which would keep those out who delete some; when
+// they have, it takes writes.
+func TestStoreFullOfObjects(t *testing.T) {
+	const quota = 16 << 20
+	dir := t.TempDir()
+	server, err := startMember(t.Context(), dir, quota)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	room, client := &space{server: server, quota: quota}, v3client.New(server)
+	key := func(n int) string { return fmt.Sprint("/big/", n) }
+	n := 0
+	put := func() error {
+		n++
+		_, err := client.Put(t.Context(), key(n), strings.Repeat("x", 256<<10))
+		return err
+	}
+	for err = nil; err == nil && n < 4*quota>>18; err = put() {
+	}
+	if room.full() == nil {
+		t.Fatalf("it is not full after %d objects: %v", n, err)
+	}
+	file := func() fs.FileInfo {
+		info, err := os.Stat(filepath.Join(dir, "member", "snap", "db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	before := file()
+	for range 3 {
+		if err := room.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !os.SameFile(before, file()) {
+		t.Error("its file was written anew, though that gains nothing")
+	}
+	if room.full() == nil || put() == nil {
+		t.Error("it takes writes")
+	}
+	for i := range n / 2 {
+		if _, err := client.Delete(t.Context(), key(i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(room.look(t.Context()), room.full(), put()); err != nil {
+		t.Errorf("after half of the objects were deleted: %v", err)
+	}
+	if os.SameFile(before, file()) {
+		t.Error("its file is as large as it was")
 	}
 }

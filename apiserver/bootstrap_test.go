@@ -1,0 +1,54 @@
+package apiserver
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// TestServersDoNotQuarrelOverTheirService: the last that was started leads it, and all of them make it again.
+func TestServersDoNotQuarrelOverTheirService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		services := client.CoreV1().Services(metav1.NamespaceDefault)
+		for _, port := range []int{6443, 7443} {
+			if err := bootstrap(t.Context(), client, "10.96.0.1", port); err != nil {
+				t.Fatal(err)
+			}
+			go keepKubernetes(t.Context(), client, "10.96.0.1", port)
+		}
+		time.Sleep(10 * kubernetesEvery)
+		writes := 0
+		for _, a := range client.Actions() {
+			if a.Matches("update", "services") || a.Matches("create", "services") {
+				writes++
+			}
+		}
+		s, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{})
+		if err != nil || s.Spec.Ports[0].TargetPort.IntValue() != 7443 || writes != 2 {
+			t.Errorf("it leads to %+v after %d writes, want 7443 after 2: %v", s.Spec.Ports, writes, err)
+		}
+		if err := services.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * kubernetesEvery)
+		if _, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{}); err != nil {
+			t.Errorf("after it was deleted: %v", err)
+		}
+	})
+}
+
+// TestNobodyLooksForTheServiceBeforeBootstrap: its namespace is not there at the first start.
+func TestNobodyLooksForTheServiceBeforeBootstrap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		go keepKubernetes(t.Context(), client, "10.96.0.1", 6443)
+		synctest.Wait()
+		if did := client.Actions(); len(did) > 0 {
+			t.Errorf("it began with %v", did)
+		}
+	})
+}
