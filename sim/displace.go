@@ -25,7 +25,9 @@ type displacement struct {
 	obeys bool
 	// books: it overrules budgets, and is booked in them.
 	books bool
-	words string // for the timeline, after the pod's name
+	// version is what the pod must be at when it is deleted; empty: any.
+	version string
+	words   string // for the timeline, after the pod's name
 }
 
 // displace drives a pod out in the order that actuate has: the condition, the event, the
@@ -116,6 +118,9 @@ func (w *World) driveOut(d *displacement, by string) error {
 	p := w.api.Pod(key)
 	if p == nil || p.UID != d.pod.UID {
 		return apierrors.NewNotFound(corev1.Resource("pods"), d.pod.Name)
+	}
+	if d.version != "" && p.ResourceVersion != d.version {
+		return apierrors.NewConflict(corev1.Resource("pods"), d.pod.Name, errors.New("it has changed meanwhile"))
 	}
 	again := p.DeletionTimestamp != nil || finished(p) && !d.fails
 	if !again {

@@ -56,7 +56,7 @@ type eviction struct {
 	w     *World
 	ask   Eviction
 	pod   *corev1.Pod
-	taken []taken
+	taken []taken // with their entries, from earlier tries, too
 	entry []displace.Entry
 	tries int
 	steps int // until it is cut off; negative: never
@@ -126,7 +126,7 @@ func (r *eviction) fail(err error) {
 // judge asks the budgets, as they and the pods are at this instant.
 func (r *eviction) judge() {
 	w := r.w
-	r.pod, r.entry = w.api.Pod(r.ask.Pod), nil
+	r.pod = w.api.Pod(r.ask.Pod)
 	switch {
 	case r.pod == nil:
 		r.answer(Answer{Code: http.StatusNotFound, Text: "pods " + r.ask.Pod + " not found"})
@@ -150,7 +150,11 @@ func (r *eviction) judge() {
 			pods = distinct(pods)
 		}
 	}
-	v := w.o.Evictions.Judge(w.standing(r.pod), budgets, pods, w.now)
+	rules := w.o.Evictions
+	for _, t := range r.taken {
+		rules.Mine = append(rules.Mine, t.budget.Name)
+	}
+	v := rules.Judge(w.standing(r.pod), budgets, pods, w.now)
 	switch {
 	case v.Result == budget.Several:
 		r.answer(Answer{Code: http.StatusInternalServerError, Text: v.Why})
@@ -162,7 +166,8 @@ func (r *eviction) judge() {
 	case r.ask.Dry:
 		r.answer(Answer{Code: http.StatusCreated})
 	default:
-		r.next(func() { r.debit(v, 0) })
+		before := len(r.taken)
+		r.next(func() { r.debit(v, 0, before) })
 	}
 }
 
@@ -179,8 +184,9 @@ func distinct(pods []*model.Pod) []*model.Pod {
 	return out
 }
 
-// debit takes one from the ith budget that is to be paid, if it is as it was judged.
-func (r *eviction) debit(v budget.Verdict, i int) {
+// debit takes one from the ith budget that is to be paid, if it is as it was judged. If one is not, this try gives back
+// what it has taken; before it, as many were taken.
+func (r *eviction) debit(v budget.Verdict, i, before int) {
 	w := r.w
 	if i == len(v.Pay) {
 		r.mark(v.Guarded)
@@ -206,27 +212,33 @@ func (r *eviction) debit(v budget.Verdict, i int) {
 	})
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		r.refund()
-		if r.tries++; r.tries < evictTries {
-			w.after(min(evictPause, 5*time.Millisecond<<min(r.tries, 10)), r.judge)
-			return
-		}
-		r.answer(Answer{Code: http.StatusGatewayTimeout, Text: "couldn't update PodDisruptionBudget " + m.Name + " due to conflicts"})
+		r.refund(before)
+		r.again()
 	case err != nil:
-		r.refund()
+		r.refund(before)
 		r.fail(err)
 	default:
 		r.taken = append(r.taken, taken{budget: m, names: []string{r.pod.Name}, paid: 1})
-		r.next(func() { r.debit(v, i+1) })
+		r.next(func() { r.debit(v, i+1, before) })
 	}
 }
 
-func (r *eviction) refund() {
-	r.w.refund(r.taken)
-	r.taken = nil
+// refund gives back what was taken, but for the first so many.
+func (r *eviction) refund(but int) {
+	r.w.refund(r.taken[but:])
+	r.taken, r.entry = r.taken[:but], r.entry[:but]
 }
 
-// mark, tell and remove are the displacement itself.
+// again judges anew, since something has changed meanwhile.
+func (r *eviction) again() {
+	if r.tries++; r.tries < evictTries {
+		r.w.after(min(evictPause, 5*time.Millisecond<<min(r.tries, 10)), r.judge)
+		return
+	}
+	r.lapse(Answer{Code: http.StatusGatewayTimeout, Text: "the pod and its disruption budgets changed again and again", Retry: 10 * time.Second})
+}
+
+// mark, tell and remove are the displacement itself. Guarded: the pod must still be as it was judged.
 func (r *eviction) mark(guarded bool) {
 	d := r.displacement()
 	if r.pod.DeletionTimestamp != nil || finished(r.pod) {
@@ -239,12 +251,15 @@ func (r *eviction) mark(guarded bool) {
 		return
 	}
 	if guarded && now.ResourceVersion != r.pod.ResourceVersion {
-		r.lapse(Answer{Code: http.StatusTooManyRequests, Text: "the pod has changed meanwhile", Retry: 10 * time.Second})
+		r.again()
 		return
 	}
 	if err := r.w.mark(d); err != nil {
 		r.lapse(Answer{Code: http.StatusInternalServerError, Text: err.Error()})
 		return
+	}
+	if now = r.w.api.Pod(r.ask.Pod); guarded && now != nil {
+		d.version = now.ResourceVersion
 	}
 	r.next(func() {
 		_ = r.w.record(&d.record, "apiserver")
@@ -252,12 +267,14 @@ func (r *eviction) mark(guarded bool) {
 	})
 }
 
-// lapse answers that nothing was done, and gives back what was taken for it.
+// lapse answers that nothing was done, and gives back what was taken for it, unless somebody is at displacing the pod:
+// he may count on the entry.
 func (r *eviction) lapse(a Answer) {
-	if r.w.o.KeepFailedDebits {
-		r.taken = nil
+	p := r.w.api.Pod(r.ask.Pod)
+	if r.w.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || disrupted(p) != nil) {
+		r.taken, r.entry = nil, nil
 	}
-	r.refund()
+	r.refund(0)
 	r.answer(a)
 }
 
@@ -267,9 +284,12 @@ func (r *eviction) displacement() *displacement {
 }
 
 func (r *eviction) remove(d *displacement) {
-	if err := r.w.driveOut(d, "eviction"); err != nil && !apierrors.IsNotFound(err) {
+	switch err := r.w.driveOut(d, "eviction"); {
+	case apierrors.IsConflict(err):
+		r.again()
+	case err != nil && !apierrors.IsNotFound(err):
 		r.fail(err)
-		return
+	default:
+		r.answer(Answer{Code: http.StatusCreated})
 	}
-	r.answer(Answer{Code: http.StatusCreated})
 }
