@@ -2,6 +2,7 @@ package real
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -60,8 +61,8 @@ func (n *node) make(ctx context.Context) (err error) {
 	if n.object, err = o.describe(ctx, n.host, n.service, n.listener.Addr().(*net.TCPAddr).Port); err != nil {
 		return err
 	}
-	if err := keepName(o.Root, o.Name); err != nil { // a disk that is full keeps nobody from making room there
-		o.Log.Error(err, "The next agent of this directory is not told what its node is called", "node", o.Name)
+	if err := errors.Join(keepName(o.Root, o.Name), o.keepRuntime()); err != nil { // a disk that is full keeps nobody from making room there
+		o.Log.Error(err, "The next agent of this directory is not told what its node is called, and what runs its pods", "node", o.Name)
 	}
 	n.close = append(n.close, n.tell())
 	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.asIs, Log: o.Log}); err != nil {

@@ -47,7 +47,48 @@ func keepName(root, name string) error {
 	if KeptName(root) == name {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(root, nameFile), []byte(name+"\n"), 0o600)
+	return replace(filepath.Join(root, nameFile), name+"\n")
+}
+
+// replace writes a file whole or not at all: half a name is another node's.
+func replace(file, text string) error {
+	fresh := file + ".new"
+	err := os.WriteFile(fresh, []byte(text), 0o600)
+	if err == nil {
+		err = os.Rename(fresh, file)
+	}
+	if err != nil {
+		_ = os.Remove(fresh)
+	}
+	return err
+}
+
+// criFile is in the directory of a node whose pods run in a container runtime that speaks CRI. It names its socket.
+const criFile = "runtime-endpoint"
+
+// RanCRI says whether pods of an agent's directory ran in a container runtime that speaks CRI, when the node was up last: another
+// one would run them besides.
+func RanCRI(root string) bool {
+	_, err := os.Stat(filepath.Join(root, criFile))
+	return err == nil
+}
+
+// RanEmbedded says whether there are pods of an agent's directory in the embedded runtime.
+func RanEmbedded(root string) bool {
+	found, err := os.ReadDir(filepath.Join(root, "runtime", "sandboxes"))
+	return err == nil && len(found) > 0
+}
+
+// keepRuntime says in the directory what runs pods.
+func (o *Options) keepRuntime() error {
+	file := filepath.Join(o.Root, criFile)
+	if o.Embedded == nil {
+		return replace(file, o.Endpoint+"\n")
+	}
+	if err := os.Remove(file); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // releaseWithin is how long it takes at most until an agent that was killed has let go.

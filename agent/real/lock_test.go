@@ -2,6 +2,7 @@ package real
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,5 +84,41 @@ func TestSomethingIsLeftForPods(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("memory %s, storage %s: %v, want %q", c.memory, c.storage, err, c.want)
 		}
+	}
+}
+
+// TestWhatRanPods: an agent's directory says which runtime has pods of its node.
+func TestWhatRanPods(t *testing.T) {
+	root := t.TempDir()
+	if RanCRI(root) || RanEmbedded(root) {
+		t.Error("a directory that is new has pods")
+	}
+	if err := (&Options{Root: root, Endpoint: "unix:///x"}).keepRuntime(); err != nil || !RanCRI(root) {
+		t.Errorf("after a runtime that speaks CRI: %v", err)
+	}
+	for range 2 {
+		if err := (&Options{Root: root, Embedded: &Embedded{}}).keepRuntime(); err != nil || RanCRI(root) {
+			t.Errorf("after the embedded runtime: %v", err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, "runtime", "sandboxes", "s"), 0o700); err != nil || !RanEmbedded(root) {
+		t.Errorf("with a sandbox of the embedded runtime: %v", err)
+	}
+}
+
+// TestANameIsWrittenWhole: a disk that is full leaves the name that was.
+func TestANameIsWrittenWhole(t *testing.T) {
+	root := t.TempDir()
+	if err := keepName(root, "first"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/full", filepath.Join(root, nameFile+".new")); err != nil {
+		t.Fatal(err)
+	}
+	if err := keepName(root, "second"); err == nil || KeptName(root) != "first" {
+		t.Errorf("it is called %q: %v", KeptName(root), err)
+	}
+	if err := keepName(root, "second"); err != nil || KeptName(root) != "second" {
+		t.Errorf("with room again it is called %q: %v", KeptName(root), err)
 	}
 }

@@ -185,7 +185,7 @@ func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Conf
 	if embed {
 		o.Embedded = &real.Embedded{}
 		if f.real.runtime == runtimeAuto && socketThere(f.real.endpoint) {
-			fmt.Fprintf(out, "berth: %v: so pods run in Berth's own runtime\n", cri)
+			fmt.Fprintf(out, "berth: %s: so pods run in Berth's own runtime\n", insteadOf(cri))
 		}
 	}
 	if err := mayServe(ctx, config, f.name); err != nil {

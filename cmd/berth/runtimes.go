@@ -89,15 +89,26 @@ func embeds(asked string, named bool, cri error, dir string) (bool, error) {
 		}
 		return true, lacking(dir)
 	case runtimeAuto:
-		if cri == nil {
+		lacks := lacking(dir)
+		switch { // pods that run go before what is there now: another runtime would run them besides
+		case dir != "" && real.RanEmbedded(dir) && lacks == nil:
+			return true, nil
+		case cri == nil || dir != "" && real.RanCRI(dir) && lasting(cri) == nil:
 			return false, nil
-		}
-		if err := lacking(dir); err != nil {
-			return false, errors.Join(err, cri)
+		case lacks != nil:
+			return false, errors.Join(lacks, cri)
 		}
 		return true, nil
 	}
 	return false, fmt.Errorf("--runtime %q: must be auto, cri or embedded", asked)
+}
+
+// insteadOf says why pods run in the embedded runtime though something listens at the socket of another one.
+func insteadOf(cri error) string {
+	if cri == nil {
+		return "pods of this node run there already"
+	}
+	return cri.Error()
 }
 
 func lacking(dir string) error {

@@ -13,6 +13,7 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit"
 )
 
 // TestEmbeds: which runtime is taken, whatever this machine can do.
@@ -48,6 +49,37 @@ func TestEmbeds(t *testing.T) {
 		case err != nil || embed != tc.embed:
 			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
 		}
+	}
+}
+
+// TestARuntimeKeepsItsPods: which one is taken by itself while pods of an earlier start are in one.
+func TestARuntimeKeepsItsPods(t *testing.T) {
+	if err := embedded.Missing(); err != nil {
+		testkit.Skip(t, "embedded runtime", err.Error())
+	}
+	none := errors.New("no CRI")
+	for name, tc := range map[string]struct {
+		has   string // in the agent's directory
+		cri   error
+		embed bool
+	}{
+		"nothing, CRI":                   {"", nil, false},
+		"nothing, CRI has no net":        {"", passing{none}, true},
+		"embedded, CRI came":             {"runtime/sandboxes/s", nil, true},
+		"embedded before, CRI came":      {"runtime/sandboxes", nil, false},
+		"CRI, which does not answer now": {"runtime-endpoint", passing{none}, false},
+		"CRI, which is gone":             {"runtime-endpoint", none, true},
+	} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, tc.has), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if embed, err := embeds(runtimeAuto, false, tc.cri, dir); err != nil || embed != tc.embed {
+			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
+		}
+	}
+	if why := insteadOf(nil); why == "" {
+		t.Error("it is not said why")
 	}
 }
 

@@ -141,7 +141,7 @@ func (f *upNodes) choose() error {
 			return may("real-node", err)
 		}
 		if f.embed.real && f.runtime == runtimeAuto && socketThere(f.endpoint) {
-			f.notes = append(f.notes, "since "+cri.Error())
+			f.notes = append(f.notes, "since "+insteadOf(cri))
 		}
 	}
 	if f.virtual > 0 {
