@@ -31,7 +31,7 @@ func (g Gone) Text(w io.Writer) error {
 		if by != "" {
 			by = ", asked by " + by
 		}
-		fmt.Fprintf(&b, "it was displaced from %s at %s: %s%s (berth explain displacement %s tells more)\n", dash(d.Node), d.Time.UTC().Format(time.RFC3339), d.Cause, by, g.Pod)
+		fmt.Fprintf(&b, "it was displaced from %s at %s: %s%s (berth explain displacement %s tells more)\n", dash(line(d.Node)), d.Time.UTC().Format(time.RFC3339), line(d.Cause), by, g.Pod)
 	}
 	if len(g.Decided) > 0 {
 		decided(&b, g.Decided)

@@ -67,7 +67,7 @@ func dash(s string) string {
 func askedBy(d *journal.Displacement) string {
 	switch {
 	case d.For != nil:
-		return "pod " + d.For.Key()
+		return line("pod " + d.For.Key())
 	case d.By != "":
 		return line(d.By)
 	case !d.Afterwards:
@@ -85,7 +85,7 @@ func budgetsOf(d *journal.Displacement) string {
 			parts = append(parts, fmt.Sprintf("%s %d to %d", b.Name, b.Before, b.After))
 		}
 	}
-	return dash(strings.Join(parts, ", "))
+	return dash(line(strings.Join(parts, ", ")))
 }
 
 func cameTo(d *journal.Displacement) string {
@@ -115,9 +115,9 @@ func took(from, to time.Time) string {
 // pods of the same name.
 func DisplacementText(w io.Writer, d *journal.Displacement, earlier int, now time.Time) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s was displaced", d.Pod.Key())
+	fmt.Fprintf(&b, "%s was displaced", line(d.Pod.Key()))
 	if d.Node != "" {
-		fmt.Fprintf(&b, " from node %s", d.Node)
+		fmt.Fprintf(&b, " from node %s", line(d.Node))
 	}
 	fmt.Fprintf(&b, " at %s, %s ago\n", d.Time.UTC().Format(time.DateTime+" MST"), ageOf(now, d.Time))
 	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -67,5 +68,24 @@ func TestDisplacementText(t *testing.T) {
 		if b.String() != want {
 			t.Errorf("got\n%swant\n%s", b.String(), want)
 		}
+	}
+}
+
+// TestForgedRecords: whatever somebody writes into a record, it gives no orders to a terminal and makes up no lines.
+func TestForgedRecords(t *testing.T) {
+	const evil = "x\x1b[2J\nall is well"
+	pod := journal.Pod{Namespace: evil, Name: evil, UID: evil}
+	forged := []*journal.Displacement{
+		{Time: displacedAt, Pod: pod, Node: evil, Cause: evil, Reason: evil, Message: evil, By: evil, Rule: evil, Writer: evil, Owner: &journal.Owner{Kind: evil, Name: evil},
+			Budgets: []journal.Budget{{Name: evil}, {Name: evil, Overruled: true}}, Replacement: &journal.Replacement{Name: evil, Node: evil}},
+		{Time: displacedAt, Pod: pod, Node: evil, Cause: evil, For: &pod, Writer: evil, Replacement: &journal.Replacement{Name: evil}},
+	}
+	var b strings.Builder
+	err := EvictionsText(&b, forged, displacedAt, 2)
+	for _, d := range forged {
+		err = errors.Join(err, DisplacementText(&b, d, 0, displacedAt), Gone{Pod: "ns/p", Displaced: []*journal.Displacement{d}}.Text(&b))
+	}
+	if err != nil || strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "\nall is well") {
+		t.Errorf("%v: %q", err, b.String())
 	}
 }
