@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -45,7 +46,7 @@ func (h *Host) Make(path string, l Limits) error {
 // Try says why no cgroup can be made here, by making one, and removes it: what is mounted may be for reading only, and a
 // container's own root, which has processes, gives its controllers to none below it.
 func (h *Host) Try() error {
-	path := fmt.Sprintf("/berth-try-%d", os.Getpid())
+	path := fmt.Sprintf("/berth-try-%d-%x", os.Getpid(), rand.Uint32()) // others may try just now, of this process, too
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return errors.Join(h.Make(path, Limits{}), h.Remove(ctx, path))
