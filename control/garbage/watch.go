@@ -99,6 +99,7 @@ type watched struct {
 	informer cache.SharedIndexInformer
 	synced   cache.InformerSynced
 	stop     func()
+	swept    bool // what the graph had of the kind before is compared with what there is
 }
 
 // extend watches the kinds that are not watched yet, or not in the version that is preferred by now, and no longer those that are gone.
@@ -110,7 +111,6 @@ func (l *collector) extend(ctx context.Context) error {
 	if err == nil {
 		l.release(found)
 	}
-	var fresh []*watched
 	var synced []cache.InformerSynced
 	for gk, k := range found {
 		if before, there := l.kindOf(gk); there && before == k {
@@ -120,14 +120,14 @@ func (l *collector) extend(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fresh, synced = append(fresh, w), append(synced, w.synced)
+		synced = append(synced, w.synced)
 	}
 	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if !cache.WaitForCacheSync(patient.Done(), synced...) && ctx.Err() == nil {
 		l.log.Info("Some kinds cannot be listed; what they own or belong to is found out as it is met", "kinds", len(synced))
 	}
-	l.sweep(fresh)
+	l.sweep()
 	return nil
 }
 
@@ -166,14 +166,15 @@ func (l *collector) watch(ctx context.Context, k kind) (*watched, error) {
 	return w, nil
 }
 
-// sweep takes out of the graph what kinds that were watched before, too, do not have any more.
-func (l *collector) sweep(fresh []*watched) {
+// sweep takes out of the graph what kinds do not have any more that were watched before, too: once of each, as soon as it is listed.
+func (l *collector) sweep() {
+	listed := l.listed()
+	if len(listed) == 0 {
+		return
+	}
 	known := l.graph.all() // before the stores are read: what comes meanwhile is in both
 	there := map[schema.GroupKind]map[types.UID]bool{}
-	for _, w := range fresh {
-		if !w.synced() {
-			continue
-		}
+	for _, w := range listed {
 		uids := map[types.UID]bool{}
 		for _, o := range w.informer.GetStore().List() {
 			if m, err := meta.Accessor(o); err == nil {
@@ -187,6 +188,19 @@ func (l *collector) sweep(fresh []*watched) {
 			l.look(l.graph.remove(o.uid))
 		}
 	}
+}
+
+// listed are the kinds that are known by now, and were not when it was asked last.
+func (l *collector) listed() (out []*watched) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.kinds {
+		if w.informer != nil && !w.swept && w.synced() {
+			w.swept = true
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // handler feeds the graph until ctx ends.

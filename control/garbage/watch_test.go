@@ -4,11 +4,14 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	fakediscovery "k8s.io/client-go/discovery/fake"
@@ -138,5 +141,23 @@ func TestAKindThatComesBackIsWatchedAgain(t *testing.T) {
 		if o, _ := s.graph.get(types.UID("dependent")); o == nil {
 			t.Error("a ConfigMap went with the gadgets")
 		}
+	})
+}
+
+// A version that cannot be listed for some minutes is compared with the graph all the same, once it can.
+func TestAVersionThatIsListedLate(t *testing.T) {
+	serving(t, func(s *served) {
+		var down atomic.Bool
+		s.client.PrependReactor("list", "gadgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return down.Load(), nil, apierrors.NewResourceExpired("not yet") // after any other error client-go sleeps by a clock of its own
+		})
+		down.Store(true)
+		s.versions("v2")
+		s.add("v2", "kept")
+		s.knows("v1/kept", "v1/lost")
+		time.Sleep(5 * time.Minute)
+		down.Store(false)
+		time.Sleep(5 * time.Minute)
+		s.knows("v2/kept")
 	})
 }
