@@ -147,6 +147,11 @@ func TestASurgeThatWasLeftIsTakenBack(t *testing.T) {
 			mark := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "gone"},
 				Annotations: map[string]string{SurgeNode: tc.node, SurgeReplicas: tc.made, "other": "stays"}}
 			l := newLive(t, liveNode("n1"), liveNode("n2"), &appsv1.ReplicaSet{ObjectMeta: mark, Spec: appsv1.ReplicaSetSpec{Replicas: &tc.replicas}})
+			conflicts := 1 // its own controller writes it at the same time
+			l.PrependReactor("patch", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
+				conflicts--
+				return conflicts >= 0, nil, apierrors.NewConflict(appsv1.Resource("replicasets"), "web", errors.New("it has changed"))
+			})
 			if _, err := l.drain(Options{}).Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -217,8 +217,17 @@ func (d *Drain) lower(ctx context.Context, s *scalable) error {
 }
 
 // tidy takes up the surges that an earlier drain of the nodes left: they are used where
-// their pod and the one more are still asked for, and taken back otherwise.
-func (d *Drain) tidy(ctx context.Context) error {
+// their pod and the one more are still asked for, and taken back otherwise. Others write the workloads, too.
+func (d *Drain) tidy(ctx context.Context) (err error) {
+	for range scaleTries {
+		if err = d.tidyOnce(ctx); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (d *Drain) tidyOnce(ctx context.Context) error {
 	left, err := d.surged(ctx)
 	if err != nil {
 		return fmt.Errorf("looking for what an earlier drain left: %w", err)
