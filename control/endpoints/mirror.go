@@ -98,7 +98,7 @@ func matched(want, have []*discoveryv1.EndpointSlice) (changed, left []*discover
 	left = slices.Clone(have)
 	for _, w := range want {
 		i := slices.IndexFunc(left, func(h *discoveryv1.EndpointSlice) bool {
-			return alike(h, w) && equality.Semantic.DeepEqual(h.Endpoints, w.Endpoints)
+			return alike(h, w) && sameEndpoints(h, w)
 		})
 		if i < 0 {
 			i = slices.IndexFunc(left, func(h *discoveryv1.EndpointSlice) bool { return alike(h, w) })
@@ -120,10 +120,18 @@ func alike(a, b *discoveryv1.EndpointSlice) bool {
 	return a.AddressType == b.AddressType && util.NewPortMapKey(slices.Clone(a.Ports)) == util.NewPortMapKey(slices.Clone(b.Ports))
 }
 
+// sameEndpoints says whether a slice that is there has the endpoints that are wanted, in whichever order: upstream has none.
+func sameEndpoints(have, want *discoveryv1.EndpointSlice) bool {
+	return equality.Semantic.DeepEqual(sorted(slices.Clone(have.Endpoints)), want.Endpoints)
+}
+
 // continued is a slice that is there, as it is wanted, and whether it is so already.
 func continued(have, want *discoveryv1.EndpointSlice) (next *discoveryv1.EndpointSlice, same bool) {
 	next = have.DeepCopy()
-	next.Labels, next.Annotations, next.OwnerReferences, next.Endpoints = want.Labels, want.Annotations, want.OwnerReferences, want.Endpoints
+	next.Labels, next.Annotations, next.OwnerReferences = want.Labels, want.Annotations, want.OwnerReferences
+	if !sameEndpoints(have, want) {
+		next.Endpoints = want.Endpoints
+	}
 	return next, equality.Semantic.DeepEqual(have, next)
 }
 

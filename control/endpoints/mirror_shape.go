@@ -54,12 +54,17 @@ func inOrder(set util.EndpointSet) (out []discoveryv1.Endpoint) {
 	for _, e := range set {
 		out = append(out, *e)
 	}
-	slices.SortFunc(out, func(a, b discoveryv1.Endpoint) int {
+	return sorted(out)
+}
+
+// sorted brings endpoints into that order, in place.
+func sorted(list []discoveryv1.Endpoint) []discoveryv1.Endpoint {
+	slices.SortFunc(list, func(a, b discoveryv1.Endpoint) int {
 		of, with := ptr.Deref(a.TargetRef, corev1.ObjectReference{}), ptr.Deref(b.TargetRef, corev1.ObjectReference{})
-		return cmp.Or(strings.Compare(a.Addresses[0], b.Addresses[0]), strings.Compare(ptr.Deref(a.Hostname, ""), ptr.Deref(b.Hostname, "")),
+		return cmp.Or(slices.Compare(a.Addresses, b.Addresses), strings.Compare(ptr.Deref(a.Hostname, ""), ptr.Deref(b.Hostname, "")),
 			strings.Compare(of.Namespace, with.Namespace), strings.Compare(of.Name, with.Name))
 	})
-	return out
+	return list
 }
 
 func familyOf(ip string) (discoveryv1.AddressType, bool) {

@@ -171,7 +171,7 @@ func TestMirroredSlicesHaveUpstreamsShape(t *testing.T) {
 // TestAMirroredSliceIsTakenOver: what upstream's controller has written, in an order of its own, goes on.
 func TestAMirroredSliceIsTakenOver(t *testing.T) {
 	with(t, outside(func(e *corev1.Endpoints) {
-		e.Subsets = []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1"}}, Ports: []corev1.EndpointPort{{Name: "a", Port: 1}, {Name: "b", Port: 2}}}}
+		e.Subsets = []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1"}, {IP: "1.0.0.2"}}, Ports: []corev1.EndpointPort{{Name: "a", Port: 1}, {Name: "b", Port: 2}}}}
 	}), func(w *world) {
 		api := w.api.DiscoveryV1().EndpointSlices("default")
 		list, err := api.List(t.Context(), metav1.ListOptions{})
@@ -180,6 +180,7 @@ func TestAMirroredSliceIsTakenOver(t *testing.T) {
 		}
 		theirs := &list.Items[0]
 		slices.Reverse(theirs.Ports)
+		slices.Reverse(theirs.Endpoints)
 		w.api.ClearActions()
 		if _, err := api.Update(t.Context(), theirs, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
