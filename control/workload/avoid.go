@@ -86,9 +86,9 @@ func (a *Avoid) see(old, now *v1alpha1.Hold, at time.Time) {
 		s := spot{old.Spec.Owner.UID, old.Spec.Node}
 		if delete(a.held[s], old.Name); len(a.held[s]) == 0 {
 			delete(a.held, s)
-			if now == nil && at.Before(old.Spec.Until.Time) {
-				a.lifted[s] = at
-			}
+		}
+		if now == nil && at.Before(old.Spec.Until.Time) && !a.lasts(s, at) {
+			a.lifted[s] = at
 		}
 	}
 	if now != nil && now.Spec.Type == v1alpha1.Avoid {
@@ -112,6 +112,17 @@ func (a *Avoid) see(old, now *v1alpha1.Hold, at time.Time) {
 	for _, f := range told {
 		f(h.Spec.Owner.Kind, types.NamespacedName{Namespace: h.Namespace, Name: h.Spec.Owner.Name})
 	}
+}
+
+// lasts says whether a hold keeps an owner off a node still. Some that do not are left for what they remember
+// (rebalance/plan, VainHold). The lock is held.
+func (a *Avoid) lasts(s spot, at time.Time) bool {
+	for _, h := range a.held[s] {
+		if h.Spec.Until.After(at) {
+			return true
+		}
+	}
+	return false
 }
 
 // Run reads the holds until ctx ends. Where the API does not serve them there are none; it

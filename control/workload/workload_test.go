@@ -183,3 +183,20 @@ func TestNotBefore(t *testing.T) {
 		}
 	})
 }
+
+// What the descheduler remembers of a node in a Hold that has ended does not keep another one from being lifted.
+func TestAHoldIsLiftedBesideOneThatHasEnded(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	hold := func(name string, until time.Duration) *v1alpha1.Hold {
+		return &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Until: metav1.NewTime(now.Add(until)), Owner: v1alpha1.Owner{UID: "me"}}}
+	}
+	for other, lifted := range map[time.Duration]bool{-time.Hour: true, time.Hour: false} {
+		a := NewAvoid()
+		a.see(nil, hold("vain", other), now)
+		a.see(nil, hold("pressure", time.Minute), now)
+		a.see(hold("pressure", time.Minute), nil, now)
+		if got := !a.Lifted("me", "n1").IsZero(); got != lifted {
+			t.Errorf("beside one that ends in %v: lifted is %v", other, got)
+		}
+	}
+}
