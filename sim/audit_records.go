@@ -50,9 +50,30 @@ func (a *audit) recorded(p *corev1.Pod) {
 // the one who completes records was down, or had lost its watch.
 func (a *audit) gone(uid types.UID) {
 	if r := a.w.recorder; r != nil && (!r.listed() || !r.r.streams[store.Pods].open) && a.records.missing[uid] != "" {
-		delete(a.records.missing, uid)
-		a.w.counts.Unrecorded++
+		a.forgive(uid)
 	}
+}
+
+// lost forgives the same where the last that was told of a pod was still on its way when the watch broke.
+func (a *audit) lost(by *reader, k store.Kind) {
+	r := a.w.recorder
+	if r == nil || by != r.r || k != store.Pods {
+		return
+	}
+	for _, uid := range sortedKeys(a.records.missing) {
+		key := a.records.missing[uid]
+		if p := a.w.api.Pod(key); p != nil && p.UID == uid || r.owed[string(uid)] != nil {
+			continue
+		}
+		if p, ok := r.known[k][key].(*corev1.Pod); !ok || p.UID != uid || disrupted(p) == nil {
+			a.forgive(uid)
+		}
+	}
+}
+
+func (a *audit) forgive(uid types.UID) {
+	delete(a.records.missing, uid)
+	a.w.counts.Unrecorded++
 }
 
 // forgotten forgives the records of pods that are gone, when the one who would complete
@@ -60,8 +81,7 @@ func (a *audit) gone(uid types.UID) {
 func (a *audit) forgotten() {
 	for _, uid := range sortedKeys(a.records.missing) {
 		if p := a.w.api.Pod(a.records.missing[uid]); p == nil || p.UID != uid {
-			delete(a.records.missing, uid)
-			a.w.counts.Unrecorded++
+			a.forgive(uid)
 		}
 	}
 }

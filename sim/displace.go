@@ -54,9 +54,9 @@ func (c *client) displace(d displacement, then func(error)) {
 		}
 		c.send(steps[i].effect, key, steps[i].do, func(err error) {
 			switch {
-			case apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !errors.Is(err, errScenario):
+			case apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !clashed(err):
 				then(nil) // it is gone
-			case err != nil && steps[i].effect != "tell": // what cannot be told stops nothing
+			case err != nil && !(steps[i].effect == "tell" && clashed(err)): // an event that the server will never take stops nothing
 				then(err)
 			default:
 				next(i + 1)

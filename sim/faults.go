@@ -5,9 +5,11 @@ import (
 	"errors"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
@@ -70,6 +72,11 @@ var (
 	errScenario = errors.New("a conflict by the scenario")
 	errNoAnswer = errors.New("no answer in time")
 )
+
+// clashed says that a conflict is the scenario's, and not because another object has the name.
+func clashed(err error) bool {
+	return apierrors.IsConflict(err) && strings.Contains(err.Error(), errScenario.Error())
+}
 
 type faults struct {
 	w      *World

@@ -72,6 +72,7 @@ func (r *reader) lose(k store.Kind) *stream {
 	s := r.streams[k]
 	s.epoch++
 	s.open = false
+	r.w.audit.lost(r, k)
 	return s
 }
 
