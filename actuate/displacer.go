@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -137,7 +138,24 @@ func (d *Displacer) mark(ctx context.Context, r *displace.Record, p *corev1.Pod,
 	if len(status) == 0 {
 		return false, nil
 	}
-	return true, patchStatus(ctx, d.Client, r.Victim, version, status)
+	err = patchStatus(ctx, d.Client, r.Victim, version, status)
+	if apierrors.IsConflict(err) && version == "" {
+		err = d.namesake(ctx, r.Victim, err)
+	}
+	return true, err
+}
+
+// namesake returns a conflict if another pod has the name. A pod that others write all the time is answered so, too;
+// that is to be tried again.
+func (d *Displacer) namesake(ctx context.Context, p *model.Pod, conflict error) error {
+	found, err := d.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if string(found.UID) == p.UID {
+		return fmt.Errorf("it is changed all the time: %v", conflict) // no conflict to who asks
+	}
+	return conflict
 }
 
 // hasCondition says whether a pod is marked for a cause.

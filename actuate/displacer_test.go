@@ -119,13 +119,23 @@ func TestWhatIsGivenBackIsNotSpentTwice(t *testing.T) {
 
 func TestDisplaceLeavesNamesakesAlone(t *testing.T) {
 	conflict := apierrors.NewConflict(pods, "a", errors.New("another uid, or version"))
-	for version, want := range map[string]bool{"": true, "7": false} {
-		pod := low("a")
-		d, client, _ := door(t, pod)
+	namesake := low("a")
+	namesake.UID = "another"
+	for name, x := range map[string]struct {
+		there   *corev1.Pod
+		version string
+		done    bool
+	}{
+		"a namesake":             {namesake, "", true},
+		"of another version":     {low("a"), "7", false},
+		"written all the time":   {low("a"), "", false}, // the server has tried five times
+		"a namesake, if as seen": {namesake, "7", false},
+	} {
+		d, client, _ := door(t, x.there)
 		client.PrependReactor("patch", "pods", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
-		err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displace.API, ResourceVersion: version})
-		if (err == nil) != want || strings.Contains(deeds(client), "delete") || strings.Contains(deeds(client), "create") {
-			t.Errorf("version %q: %v after %s", version, err, deeds(client))
+		err := d.Displace(t.Context(), Displacement{Pod: low("a"), Cause: displace.API, ResourceVersion: x.version})
+		if (err == nil) != x.done || strings.Contains(deeds(client), "delete") || strings.Contains(deeds(client), "create") {
+			t.Errorf("%s: %v after %s", name, err, deeds(client))
 		}
 	}
 	if d, _, _ := door(t); d.Displace(t.Context(), Displacement{Pod: &corev1.Pod{}}) == nil {
