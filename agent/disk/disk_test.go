@@ -170,6 +170,9 @@ func TestUnknown(t *testing.T) {
 	if report, err = r.Report(context.Background()); err != nil || len(report.Holders) != 1 || report.Holders[0].Bytes != 1<<20 || len(report.Unknown) != 1 {
 		t.Errorf("%+v, %v, want the image by its content, and that its layers are unknown", report, err)
 	}
+	if told := strings.Join(report.Unknown, "; "); told != "images: unpacked layers: no layers here" {
+		t.Errorf("unknown is %q, want plain words", told)
+	}
 	o.NodeFs = stats.NewDisk("/nowhere")
 	if r, err = disk.New(o); err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func (r *report) layers(ctx context.Context, list []*criapi.Image) (of map[strin
 	for _, i := range list {
 		layers, err := r.opts.Layers.ImageLayers(ctx, i.Id)
 		if status.Code(err) == codes.Unimplemented {
-			return of, owners, err
+			return of, owners, fmt.Errorf("unpacked layers: %s", status.Convert(err).Message())
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("layers of %s: %w", nameOf(i), err))
