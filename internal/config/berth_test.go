@@ -58,6 +58,9 @@ func TestBadBerthFilesAreRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"unknown field":          {head + "scheduler: {sed: 1}", `unknown field "scheduler.sed"`},
 		"wrong type":             {head + "scheduler: {seed: word}", `scheduler.seed: "word": must be a whole number`},
+		"below 0":                {head + "scheduler: {seed: -4}", "c.yaml: scheduler.seed: -4: must be 0 or more"},
+		"above all":              {head + "scheduler: {seed: 1e30}", "scheduler.seed: 1e+30: must be a whole number from 0 to 18446744073709551615"},
+		"large beside a fault":   {head + "scheduler: {seed: 18446744073709551615, bindWorkers: many}", `scheduler.bindWorkers: "many": must be a whole number`},
 		"and what else is wrong": {head + "scheduler: {seed: word, bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
 		"below the range":        {head + "scheduler: {bindWorkers: 0}", "scheduler.bindWorkers: 0: must be between 1 and 1000"},
 		"all faults at once":     {head + "nodes: {statusWriters: -1, x: 1}", "nodes.statusWriters: -1"},

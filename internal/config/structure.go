@@ -92,8 +92,29 @@ func (f *faults) prune(path string, v any, t reflect.Type) (any, bool) {
 		return f.scalar(path, v, isNumber(v), "a number")
 	}
 	n, ok := v.(int64)
+	if t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uint64 {
+		return f.pruneUnsigned(path, v, t)
+	}
 	return f.scalar(path, v, ok && (t.Kind() != reflect.Int32 || n == int64(int32(n))),
 		fmt.Sprintf("a whole number of at most %d", map[bool]int64{true: math.MaxInt32, false: math.MaxInt64}[t.Kind() == reflect.Int32]))
+}
+
+// pruneUnsigned is prune of a whole number without a sign. What int64 does not hold is left out untold: the
+// reader that did not stop takes it.
+func (f *faults) pruneUnsigned(path string, v any, t reflect.Type) (any, bool) {
+	switch n := v.(type) {
+	case int64:
+		if n < 0 {
+			return f.scalar(path, v, false, "0 or more")
+		}
+		most := uint64(math.MaxUint64) >> (64 - t.Bits())
+		return f.scalar(path, v, uint64(n) <= most, fmt.Sprintf("a whole number of at most %d", most))
+	case float64:
+		if t.Bits() == 64 && n >= 1<<63 && n < 1<<64 {
+			return nil, false
+		}
+	}
+	return f.scalar(path, v, false, fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits())))
 }
 
 // pruneSpecial is prune of a type that reads itself.
