@@ -209,8 +209,13 @@ func (f *simulateFlags) simulate(w io.Writer, s *study.Study) (err error) {
 	if err := f.print(w, lines, summary); err != nil {
 		return err
 	}
-	if n := len(summary.Failed); n > 0 || summary.Violation != "" {
-		return fmt.Errorf("simulation: %d things did not come true as expected, and something that must hold did not: %v", n, summary.Violation != "")
+	switch n := len(summary.Failed); {
+	case summary.Violation != "":
+		return fmt.Errorf("simulation: what must hold did not: %s", summary.Violation)
+	case n == 1:
+		return errors.New("simulation: one thing did not come true as expected")
+	case n > 0:
+		return fmt.Errorf("simulation: %d things did not come true as expected", n)
 	}
 	return nil
 }

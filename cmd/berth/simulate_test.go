@@ -97,7 +97,29 @@ func TestSimulateADumpAndRunItAgain(t *testing.T) {
 		t.Errorf("with another seed: %v", err)
 	}
 	bad := write(t, "bad.txt", "expect at 1s bound 5\nuntil 1m\n")
-	if _, err := simulate(t, "-f", dump, "--scenario", bad); err == nil || !strings.Contains(err.Error(), "1 things did not come true") {
+	if _, err := simulate(t, "-f", dump, "--scenario", bad); err == nil || !strings.Contains(err.Error(), "simulation: one thing did not come true as expected") {
 		t.Errorf("an expectation that fails: %v", err)
+	}
+}
+
+// TestTheExampleOfTheDocsComesTrue: what docs/simulate.md shows first is as it says.
+func TestTheExampleOfTheDocsComesTrue(t *testing.T) {
+	text, err := os.ReadFile("../../docs/simulate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var example []string
+	for line := range strings.Lines(string(text)) {
+		if code, ok := strings.CutPrefix(line, "    "); ok {
+			example = append(example, code)
+		} else if len(example) > 0 {
+			break
+		}
+	}
+	if len(example) < 5 {
+		t.Fatalf("docs/simulate.md begins with this example: %q", example)
+	}
+	if out, err := simulate(t, "--scenario", write(t, "drain.txt", strings.Join(example, "")), "--timeline", "all", "--check"); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
