@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
@@ -50,12 +51,13 @@ type Shell struct {
 	agent   Agent
 
 	mu    sync.Mutex
-	nodes map[string]*node // those that were ever looked at
+	nodes map[string]*node     // those that were ever looked at
+	told  map[types.UID]string // what was told of annotations that cannot be read
 }
 
 // New checks nothing yet: what cannot be read of a node is told when it is looked at.
 func New(o Options) *Shell {
-	s := &Shell{opts: o, objects: map[string]*corev1.Node{}, wake: make(chan struct{}, 1), nodes: map[string]*node{}}
+	s := &Shell{opts: o, objects: map[string]*corev1.Node{}, wake: make(chan struct{}, 1), nodes: map[string]*node{}, told: map[types.UID]string{}}
 	for _, n := range o.Nodes {
 		s.objects[n.Name] = n
 		if n.Annotations[usage.Annotation] != "" {
@@ -146,6 +148,7 @@ type noticing struct {
 // Start implements runtime.Runtime.
 func (n noticing) Start(pod *corev1.Pod, container string, attempt int32) {
 	n.Runtime.Start(pod, container, attempt)
+	n.shell.tellUnreadable(pod)
 	n.shell.notice(pod)
 }
 
@@ -158,6 +161,7 @@ func (n noticing) Resume(pod *corev1.Pod, container string, since podlife.Status
 // Update implements runtime.Runtime.
 func (n noticing) Update(pod *corev1.Pod) {
 	n.Runtime.Update(pod)
+	n.shell.tellUnreadable(pod)
 	n.shell.notice(pod)
 }
 

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent"
@@ -41,19 +42,19 @@ func cluster(t *testing.T, notes map[string]string, pods ...*corev1.Pod) *fake.C
 	for _, p := range pods {
 		create(t, api, p)
 	}
-	serve(t, api, notes)
+	serve(t, api, notes, nil)
 	return api
 }
 
-// serve runs the agent and the shell; notes are the node's annotations.
-func serve(t *testing.T, api *fake.Clientset, notes map[string]string) {
+// serve runs the agent and the shell; notes are the node's annotations, events takes what is told.
+func serve(t *testing.T, api *fake.Clientset, notes map[string]string, events record.EventRecorder) {
 	t.Helper()
 	n := agent.Uniform("n1", resource.MustParse("8"), resource.MustParse("4Gi"))
 	n.Annotations = notes
 	nodes := []*corev1.Node{n}
 	kubelet := config.DefaultKubelet().Pressure
 	kubelet.Options = pressure.Better()
-	s := scripted.New(scripted.Options{Nodes: nodes, Config: kubelet, Log: klog.Background(),
+	s := scripted.New(scripted.Options{Events: events, Nodes: nodes, Config: kubelet, Log: klog.Background(),
 		Reserve: pressure.ReserveConfig{Bytes: [pressure.NumFilesystems]int64{pressure.DefaultReserve, pressure.DefaultReserve}, Transition: pressure.DefaultReserveTransition}})
 	a, err := agent.New(agent.Options{Client: api, Nodes: nodes, Log: klog.Background(), Pressure: s.Node,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.Runtime(simulated.New(report)) }})
@@ -175,7 +176,7 @@ func TestPressureOutlastsARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
 			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue}}}})
-		serve(t, api, nil)
+		serve(t, api, nil, nil)
 		pass(4 * time.Minute)
 		if got := holds(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
 			t.Errorf("conditions %v after 4 minutes", got)
@@ -183,6 +184,41 @@ func TestPressureOutlastsARestart(t *testing.T) {
 		pass(2 * time.Minute)
 		if got := holds(t, api); got != nil {
 			t.Errorf("conditions %v after 6 minutes", got)
+		}
+	})
+}
+
+// What cannot be read of a pod is told once, however often its containers start, and once more when it is something else.
+func TestWhatCannotBeReadIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, events := fake.NewClientset(), record.NewFakeRecorder(100)
+		bad, odd := pod("bad", ""), pod("odd", "memory=foo")
+		bad.Annotations[simulated.RunSeconds] = "abc"
+		for _, p := range []*corev1.Pod{bad, odd, pod("good", "memory=1Mi")} {
+			create(t, api, p)
+		}
+		serve(t, api, nil, events)
+		told := func() (out []string) {
+			for len(events.Events) > 0 {
+				out = append(out, <-events.Events)
+			}
+			slices.Sort(out)
+			return out
+		}
+		pass(5 * time.Minute)
+		got := told()
+		if len(got) != 2 || !strings.HasPrefix(got[0], `Warning UnreadableAnnotation sim.berth.dev/run-seconds: "abc": must be`) ||
+			!strings.HasPrefix(got[1], `Warning UnreadableAnnotation sim.berth.dev/usage: "memory=foo": memory`) {
+			t.Errorf("told is %q, want the two that cannot be read, once", got)
+		}
+		p := get(t, api, "odd")
+		p.Annotations[usage.Annotation] = "memory=bar"
+		if _, err := api.CoreV1().Pods("default").Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		if got := told(); len(got) != 1 || !strings.Contains(got[0], "memory=bar") {
+			t.Errorf("told is %q, want the other value", got)
 		}
 	})
 }

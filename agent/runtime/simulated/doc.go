@@ -17,5 +17,6 @@
 //
 // Each may be given for one container as NAME.sim.berth.dev/run-seconds.
 // A value that cannot be read makes the container fail at once with code 128,
-// as a command that cannot be run does; of the last two it counts as absent.
+// as a command that cannot be run does; of the last three it counts as absent.
+// Unreadable says so, for events (agent/pressure/scripted).
 package simulated

@@ -114,7 +114,11 @@ func seconds(pod *corev1.Pod, container, key string) (d time.Duration, ok bool) 
 	if !given {
 		return 0, false
 	}
-	s, err := strconv.ParseFloat(v, 64)
+	return parseSeconds(v)
+}
+
+func parseSeconds(text string) (d time.Duration, ok bool) {
+	s, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(s >= 0 && s <= 1e9) {
 		return 0, false
 	}
