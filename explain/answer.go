@@ -32,8 +32,16 @@ type Answer struct {
 	Extenders bool
 	// Remedies are for a pod that waits and fits nowhere; nil otherwise.
 	Remedies *remedy.Result
-	// Before is what a scheduler's journal says that was decided about pods of this name, the oldest first.
+	// Before is what a scheduler's journal says that was decided about this pod and earlier ones of its name, the oldest first.
 	Before []journal.Decision
+}
+
+// uid is the pod's; empty where only a record is told of.
+func (a *Answer) uid() string {
+	if a.Pod == nil {
+		return ""
+	}
+	return a.Pod.UID
 }
 
 // Ask works out the answer. A bound pod is judged as if it were not bound, and the state is
@@ -57,9 +65,9 @@ func Ask(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Optio
 	switch a.Record.Outcome {
 	case decision.Infeasible:
 		a.Preemption = &preemption.Evaluate(s, p, seed, o, a.Pod, a.Record).Preemption
-		a.Remedies = remedy.Find(s, p, seed, a.Pod, a.Record, remedy.Options{})
+		a.Remedies = remedy.Find(s, p, seed, a.Pod, a.Record, remedy.Options{Equals: maxNames})
 	case decision.Gated:
-		a.Remedies = remedy.Find(s, p, seed, a.Pod, a.Record, remedy.Options{})
+		a.Remedies = remedy.Find(s, p, seed, a.Pod, a.Record, remedy.Options{Equals: maxNames})
 	}
 	return a
 }

@@ -134,7 +134,7 @@ func TestAPodThatFitsNoEmptyNodeIsToldSo(t *testing.T) {
 	a := ask(t, pod("huge", "", 0, 9000), node("n1", nil), node("n2", nil), pod("x", "n1", 0, 100))
 	got := answerText(t, a)
 	for _, want := range []string{"It fits no empty node, either", "n1, n2: NodeResourcesFit: cpu can never fit: requests 9, the node has 4 in all",
-		"lower the pod's cpu request to 4; it would go to n2", "add a node like n2, but with 9 cpu"} {
+		"lower the pod's cpu request to 4; it would go to n2", "add a node like n1 or n2, but with 9 cpu\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}

@@ -11,6 +11,7 @@ import (
 // stable.
 type answerView struct {
 	*recordView
+	UID         string             `json:"uid,omitempty"`
 	NodeUnknown bool               `json:"nodeUnknown,omitempty"` // the cluster has no node where it is bound
 	Troubles    []string           `json:"troubles,omitempty"`    // what keeps it from running there, as its node reports it
 	Nominated   string             `json:"nominatedNode,omitempty"`
@@ -21,7 +22,7 @@ type answerView struct {
 	Remedies    []remedyView       `json:"remedies,omitempty"` // cheapest first
 	Tried       *int               `json:"remediesTried,omitempty"`
 	Empty       []nodeView         `json:"emptyNodes,omitempty"` // only where it fits none even if nothing ran there
-	Decided     []journal.Decision `json:"decided,omitempty"`    // before, by a scheduler's journal
+	Decided     []journal.Decision `json:"decided,omitempty"`    // before, by a scheduler's journal: about this pod, then about gone ones of its name
 }
 
 type wakeView struct {
@@ -46,6 +47,7 @@ type remedyView struct {
 	Words   string       `json:"words"`
 	Node    string       `json:"node"` // where the pod would go
 	Cost    int64        `json:"cost"`
+	Untried int          `json:"alikeNotTried,omitempty"` // further nodes with the same verdict
 	Changes []changeView `json:"changes"`
 }
 
@@ -65,7 +67,7 @@ type changeView struct {
 }
 
 func remedyOf(pod *model.Pod, r *remedy.Remedy) remedyView {
-	v := remedyView{Words: Remedy(pod, r), Node: r.Node, Cost: r.Cost}
+	v := remedyView{Words: Remedy(pod, r), Node: r.Node, Cost: r.Cost, Untried: r.Untried}
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		w := changeView{Kind: c.Kind.String(), Node: c.Node, Key: c.Key, Value: c.Value, Amount: c.Amount, Constraint: c.Index}

@@ -73,7 +73,7 @@ func changed(pod *model.Pod, c *remedy.Change) string {
 		return fmt.Sprintf("remove taint %s from %s", taintWords(&c.Taint), c.Node)
 	case remedy.AddNode:
 		if c.Larger {
-			return fmt.Sprintf("add a node like %s, but with %s", c.Node, sizeWords(pod, &c.Size))
+			return fmt.Sprintf("add a node like %s, but with %s", c.Node, sizeWords(&c.Size))
 		}
 		return "add a node like " + c.Node
 	case remedy.RaisePodLimit:
@@ -142,20 +142,19 @@ func labelWords(l model.Labels) string {
 	return strings.Join(parts, ",")
 }
 
-// sizeWords names of a node's size what the pod asks for.
-func sizeWords(pod *model.Pod, size *model.Requests) string {
-	want := &pod.Spec.Requests
+// sizeWords names what a node must have of another size.
+func sizeWords(size *model.Requests) string {
 	var parts []string
-	add := func(name string, asked, n int64) {
-		if asked > 0 {
+	add := func(name string, n int64) {
+		if n > 0 {
 			parts = append(parts, Amount(name, n)+" "+name)
 		}
 	}
-	add("cpu", want.MilliCPU, size.MilliCPU)
-	add("memory", want.Memory, size.Memory)
-	add("ephemeral-storage", want.Ephemeral, size.Ephemeral)
-	for _, sc := range want.Scalars {
-		add(sc.Name, sc.Amount, size.Scalar(sc.Name))
+	add("cpu", size.MilliCPU)
+	add("memory", size.Memory)
+	add("ephemeral-storage", size.Ephemeral)
+	for _, sc := range size.Scalars {
+		add(sc.Name, sc.Amount)
 	}
 	return and(parts)
 }
@@ -165,7 +164,7 @@ func remedies(b *strings.Builder, a *Answer) {
 	if a.Remedies == nil {
 		return
 	}
-	list := a.Remedies.Remedies
+	list := kin(a.Remedies.Remedies)
 	if len(list) == 0 {
 		fmt.Fprintf(b, "\nNo small change lets it fit (%d were tried)\n", a.Remedies.Trials)
 	} else {
@@ -176,11 +175,7 @@ func remedies(b *strings.Builder, a *Answer) {
 			fmt.Fprintf(b, "  and %d more (-o json shows all)\n", len(list)-i)
 			break
 		}
-		words := Remedy(a.Pod, &list[i])
-		if !strings.Contains(words, list[i].Node) && !strings.HasSuffix(list[i].Node, "-like") {
-			words += "; it would go to " + list[i].Node
-		}
-		fmt.Fprintf(b, "  %s\n", words)
+		fmt.Fprintf(b, "  %s\n", kinWords(a.Pod, list[i]))
 	}
 	if a.Remedies.Empty != nil {
 		b.WriteString("\nIt fits no empty node, either: these can never pass as they are\n")

@@ -1,6 +1,7 @@
 package remedy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,7 +115,7 @@ func (c *Change) addNode(s *cluster.State, n model.Node) {
 			break
 		}
 	}
-	n.UID, n.Unschedulable, n.Allocatable, n.Images, n.Pods = n.Name, false, c.Size, nil, max(n.Pods, 1)
+	n.UID, n.Unschedulable, n.Allocatable, n.Images, n.Pods = n.Name, false, c.sized(n.Allocatable), nil, max(n.Pods, 1)
 	n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t model.Taint) bool { return OfNodeState(t.Key) })
 	if _, has := n.Labels.Get(placement.HostnameKey); has {
 		n.Labels = withLabel(n.Labels, placement.HostnameKey, n.Name)
@@ -125,6 +126,15 @@ func (c *Change) addNode(s *cluster.State, n model.Node) {
 		twin.Name = n.Name
 		s.UpsertCSINode(&twin)
 	}
+}
+
+// sized is what a node has, with the amounts of Size instead where it has any.
+func (c *Change) sized(r model.Requests) model.Requests {
+	r.MilliCPU, r.Memory, r.Ephemeral = cmp.Or(c.Size.MilliCPU, r.MilliCPU), cmp.Or(c.Size.Memory, r.Memory), cmp.Or(c.Size.Ephemeral, r.Ephemeral)
+	for _, s := range c.Size.Scalars {
+		r = withAmount(r, s.Name, s.Amount)
+	}
+	return r
 }
 
 // applyPod changes the pod.

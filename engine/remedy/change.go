@@ -18,7 +18,7 @@ const (
 	SetLabel                       // Key=Value on Node, where it is Old; empty: not there
 	RemoveLabel                    // Key on Node
 	RemoveTaint                    // Taint, on Node
-	AddNode                        // like Node, empty, of Size; Larger than that one if it must be
+	AddNode                        // like Node, empty; Larger if it must have more than that one has, as Size says
 	RaisePodLimit                  // of Node to Amount
 	InstallDriver                  // the CSI driver Key on Node
 	EndHold                        // the Avoid named Key in the pod's namespace, of Node
@@ -68,7 +68,7 @@ type Change struct {
 	Index      int
 	Taint      model.Taint
 	Labels     model.Labels
-	Size       model.Requests
+	Size       model.Requests // only what differs from the node's
 	Larger     bool
 }
 

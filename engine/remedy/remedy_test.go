@@ -57,6 +57,7 @@ func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.
 type tally struct {
 	pods, waiting, cured, changes, never int
 	kinds                                [NumKinds]int
+	kin                                  map[string]int // how many of one kin
 }
 
 // counterfactual finds remedies of one random pod and carries each of them out.
@@ -70,7 +71,7 @@ func (n *tally) counterfactual(t *testing.T, p *placement.Profile, seed uint64) 
 	}
 	n.waiting++
 	revision := s.Revision()
-	got := Find(s, p, seed, pod, rec, Options{})
+	got := Find(s, p, seed, pod, rec, Options{Equals: 4})
 	if s.Revision() != revision {
 		t.Fatalf("seed %d: the state was changed", seed)
 	}
@@ -82,6 +83,9 @@ func (n *tally) counterfactual(t *testing.T, p *placement.Profile, seed uint64) 
 	}
 	for _, r := range got.Remedies {
 		n.changes++
+		if r.OneNode() != "" {
+			n.kin[r.Kin()+fmt.Sprint(seed)]++
+		}
 		fork, with := s.Fork(), pod
 		for i := range r.Changes {
 			n.kinds[r.Changes[i].Kind]++
@@ -120,7 +124,7 @@ func TestSoakRemediesHold(t *testing.T) {
 		}
 	}
 	p := profile(t)
-	var n tally
+	n := tally{kin: map[string]int{}}
 	for seed := uint64(0); n.waiting < want; seed++ {
 		n.counterfactual(t, p, seed)
 	}
@@ -131,6 +135,13 @@ func TestSoakRemediesHold(t *testing.T) {
 	}
 	t.Logf("soak: %d remedies of %d waiting pods carried out, each placed its pod; %d pods had one, %d fit no empty node; kinds %v",
 		n.changes, n.waiting, n.cured, n.never, n.kinds)
+	several := 0
+	for _, k := range n.kin {
+		several = max(several, k)
+	}
+	if several < 3 { // which the search alone does not find
+		t.Errorf("no remedy was tried on more than %d nodes alike", several)
+	}
 	if n.cured*10 < n.waiting*9 {
 		t.Errorf("only %d of %d waiting pods had a remedy", n.cured, n.waiting)
 	}

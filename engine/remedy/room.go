@@ -18,7 +18,7 @@ func (f *finder) room(t *trial, info *cluster.NodeInfo, reasons []decision.Reaso
 	name := info.Model.Name
 	var free, lower []Change
 	fits, slots := true, false
-	size := info.Model.Allocatable
+	var size model.Requests
 	larger := false
 	for i := range reasons {
 		r := &reasons[i]

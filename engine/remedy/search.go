@@ -17,6 +17,7 @@ type Remedy struct {
 	Changes []Change
 	Node    string // where the pod would go
 	Cost    int64
+	Untried int // further nodes with the same verdict, where the same was not tried; see Options.Equals
 }
 
 // Options bound the search.
@@ -24,6 +25,7 @@ type Options struct {
 	Trials int // most evaluations; 0: 240, fewer in large clusters
 	Most   int // remedies; 0: 12
 	Alike  int // of these, of one sort; 0: 2
+	Equals int // nodes with one verdict that the same is tried on, beyond Most and Alike; 0: as it comes
 }
 
 // Result is what was found.
@@ -58,6 +60,9 @@ func Find(s *cluster.State, p *placement.Profile, seed uint64, pod *model.Pod, r
 	f := &finder{state: s, profile: p, seed: seed, pod: pod, o: o, seen: map[string]bool{}, sorts: map[string]int{}}
 	f.expand(&trial{pod: pod, state: s, rec: rec})
 	f.run()
+	if f.o.Equals > 0 {
+		f.equals(rec)
+	}
 	slices.SortStableFunc(f.out.Remedies, func(a, b Remedy) int {
 		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(keyOf(a.Changes), keyOf(b.Changes)))
 	})
@@ -136,6 +141,16 @@ func (f *finder) try(t *trial) {
 // accept takes a trial that placed the pod as a remedy, without the changes that it
 // can do without.
 func (f *finder) accept(t *trial) {
+	f.shrink(t)
+	if f.sorts[sortOf(t.changes)] >= f.o.Alike || f.known(t.changes) {
+		return
+	}
+	f.sorts[sortOf(t.changes)]++
+	f.out.Remedies = append(f.out.Remedies, f.remedy(t))
+}
+
+// shrink leaves out of a trial that placed the pod what it can do without.
+func (f *finder) shrink(t *trial) {
 	for i := 0; len(t.changes) > 1 && i < len(t.changes); {
 		less := &trial{changes: without(t.changes, i)}
 		if f.try(less); less.rec.Outcome == decision.Scheduled {
@@ -144,16 +159,16 @@ func (f *finder) accept(t *trial) {
 		}
 		i++
 	}
-	if f.sorts[sortOf(t.changes)] >= f.o.Alike || f.known(t.changes) {
-		return
-	}
-	f.sorts[sortOf(t.changes)]++
+}
+
+// remedy is a trial that placed the pod.
+func (f *finder) remedy(t *trial) Remedy {
 	slices.SortStableFunc(t.changes, func(a, b Change) int { return first(a.Kind == RemovePod, b.Kind == RemovePod) })
 	r := Remedy{Changes: t.changes, Node: t.rec.Choice}
 	for i := range t.changes {
 		r.Cost += f.cost(&t.changes[i])
 	}
-	f.out.Remedies = append(f.out.Remedies, r)
+	return r
 }
 
 func first(a, b bool) int {
