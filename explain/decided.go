@@ -1,9 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -34,7 +36,7 @@ func (g Gone) Text(w io.Writer) error {
 		fmt.Fprintf(&b, "it was displaced from %s at %s: %s%s (berth explain displacement %s tells more)\n", dash(line(d.Node)), d.Time.UTC().Format(time.RFC3339), line(d.Cause), by, g.Pod)
 	}
 	if len(g.Decided) > 0 {
-		decided(&b, g.Decided)
+		decided(&b, g.Decided, "")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -49,24 +51,54 @@ func (g Gone) JSON() ([]byte, error) {
 	}{g.Pod, g.Displaced, append([]journal.Decision{}, g.Decided...)}, "", "  ")
 }
 
-// decided words what a journal has, namesakes one after the other.
-func decided(b *strings.Builder, list []journal.Decision) {
+// decided words what a journal has, namesakes one after the other: first the one with the uid
+// present, if there is one, whatever was decided about it, then those that are gone, the last one first.
+func decided(b *strings.Builder, list []journal.Decision, present string) {
 	b.WriteString("decided, as the scheduler's journal has it")
 	if more := len(list) - mostDecided; more > 0 {
 		fmt.Fprintf(b, " (%d older ones: -o json)", more)
-		list = list[more:]
 	}
 	b.WriteString(":\n")
 	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	uid := list[0].UID
-	for _, d := range list {
-		if d.UID != uid {
-			fmt.Fprintf(t, "  another pod of this name, uid %s:\n", d.UID)
-			uid = d.UID
+	left := mostDecided
+	for i, of := range namesakes(list, present) {
+		shown := of[max(0, len(of)-left):]
+		if left -= len(shown); len(shown) == 0 {
+			break
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", d.Time.UTC().Format(time.RFC3339), d.What, outcomeOf(d))
+		if uid := shown[0].UID; uid != present && (present != "" || i > 0) {
+			fmt.Fprintf(t, "  an earlier pod of this name, uid %s, gone:\n", uid)
+		}
+		for _, d := range shown {
+			fmt.Fprintf(t, "  %s\t%s\t%s\n", d.Time.UTC().Format(time.RFC3339), d.What, outcomeOf(d))
+		}
 	}
 	_ = t.Flush()
+}
+
+// namesakes are decisions by the uid of their pod: of the present one first, then of the others, the
+// last one first; of each the oldest decision first, as in the list.
+func namesakes(list []journal.Decision, present string) [][]journal.Decision {
+	var out [][]journal.Decision
+	for _, d := range list {
+		i := slices.IndexFunc(out, func(of []journal.Decision) bool { return of[0].UID == d.UID })
+		if i < 0 {
+			i, out = len(out), append(out, nil)
+		}
+		out[i] = append(out[i], d)
+	}
+	slices.Reverse(out)
+	slices.SortStableFunc(out, func(a, b []journal.Decision) int {
+		return cmp.Compare(rank(a[0].UID == present), rank(b[0].UID == present))
+	})
+	return out
+}
+
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
 }
 
 // outcomeOf is what a decision was and what became of it.

@@ -1,10 +1,12 @@
 package explain
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -21,10 +23,10 @@ func TestWhatWasDecidedIsTold(t *testing.T) {
 	}
 	const want = `pod ns/p is not there any more
 decided, as the scheduler's journal has it:
+  2001-09-09T02:46:40Z  preempt  node n2; victims ns/a, ns/b
+  an earlier pod of this name, uid u1, gone:
   2001-09-09T01:46:40Z  reject  attempt 1; 0/2 nodes are available
   2001-09-09T01:47:40Z  bind    node n1; attempt 2; conflict: it is bound
-  another pod of this name, uid u2:
-  2001-09-09T02:46:40Z  preempt  node n2; victims ns/a, ns/b
 `
 	if b.String() != want {
 		t.Errorf("said\n%s", b.String())
@@ -41,7 +43,39 @@ it was displaced from n1 at 2001-09-09T01:46:40Z: Preemption, asked by pod ns/hi
 	for range 30 {
 		list = append(list, list[2])
 	}
-	if err := (Gone{Pod: "ns/p", Decided: list}).Text(&b); err != nil || !strings.Contains(b.String(), "(13 older ones: -o json)") || strings.Count(b.String(), "\n") != 22 {
+	if err := (Gone{Pod: "ns/p", Decided: list}).Text(&b); err != nil || !strings.Contains(b.String(), "(13 older ones: -o json)") || strings.Count(b.String(), "\n") != 22 || strings.Contains(b.String(), "u1") {
 		t.Errorf("%v, said\n%s", err, b.String())
+	}
+}
+
+// TestThePresentPodIsToldOfFirst: what an earlier pod of its name went through is not its own, nor
+// does it take the place of that.
+func TestThePresentPodIsToldOfFirst(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	var list []journal.Decision
+	for i := range 30 {
+		list = append(list, journal.Decision{Time: at.Add(time.Duration(i) * time.Second), UID: []string{"older", "old", "now"}[i/10], What: "reject", Attempt: i%10 + 1})
+	}
+	p := pod("p", "", 0, 1)
+	p.UID = "now"
+	a := &Answer{Record: &decision.Record{Pod: "default/p", Outcome: decision.Skipped}, Pod: p, Before: append(list, journal.Decision{Time: at.Add(time.Minute), UID: "old", What: "bind"})}
+	got := answerText(t, a)
+	_, told, _ := strings.Cut(got, "has it (11 older ones: -o json):\n")
+	lines := strings.Split(told, "\n")
+	if len(lines) != 22 || !strings.HasPrefix(lines[0], "  2001-09-09T01:47:00Z  reject  attempt 1") || lines[10] != "  an earlier pod of this name, uid old, gone:" ||
+		!strings.HasPrefix(lines[20], "  2001-09-09T01:47:40Z  bind") {
+		t.Errorf("said\n%s", got)
+	}
+	data, err := a.JSON()
+	var view struct {
+		UID     string
+		Decided []journal.Decision
+	}
+	if err != nil || json.Unmarshal(data, &view) != nil || view.UID != "now" || len(view.Decided) != 31 || view.Decided[0].UID != "now" || view.Decided[10].UID != "old" || view.Decided[30].UID != "older" {
+		t.Errorf("%v: %s", err, data)
+	}
+	p.UID = "new" // nothing was decided about it yet
+	if got := answerText(t, a); !strings.Contains(got, "older ones: -o json):\n  an earlier pod of this name, uid now, gone:\n") {
+		t.Errorf("said\n%s", got)
 	}
 }

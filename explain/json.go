@@ -30,7 +30,7 @@ func (a *Answer) JSON() ([]byte, error) {
 			v.Empty = append(v.Empty, nodeOf(&a.Remedies.Empty[i]))
 		}
 	}
-	v.Decided = a.Before
+	v.UID, v.Decided = a.uid(), slices.Concat(namesakes(a.Before, a.uid())...)
 	return json.MarshalIndent(v, "", "  ")
 }
 

@@ -40,7 +40,7 @@ func (a *Answer) Text(w io.Writer, all bool) error {
 	scores(&b, rec, a.Node)
 	if len(a.Before) > 0 {
 		b.WriteString("\n")
-		decided(&b, a.Before)
+		decided(&b, a.Before, a.uid())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
