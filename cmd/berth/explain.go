@@ -32,8 +32,11 @@ func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
 		Short: "Say why a pod is where it is, or nowhere, or had to leave, and what a node is good for",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  berth explain pod default/web-1
+  berth explain node n7
+  berth explain displacement shop/web-0`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(explainPodCommand(), explainNodeCommand(), explainDisplacementCommand())
 	return cmd
@@ -60,7 +63,7 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
   berth explain pod web-1 -o json
   kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns,pdb -A -o yaml > dump.yaml
   berth explain pod default/web-1 -f dump.yaml`,
-		Args: exactlyOne("explain pod", "pod", "default/web-1"),
+		Args: onePod("explain pod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := textOrJSON(output); err != nil {
 				return err

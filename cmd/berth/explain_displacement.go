@@ -25,7 +25,7 @@ Exits with 1 when nothing is known of a displacement.`,
 		Example: `  berth explain displacement web-5c9b7-x2x7z
   berth explain displacement shop/web-0 -o json
   berth explain displacement shop/web-0 --journal /var/lib/berth/journal`,
-		Args: exactlyOne("explain displacement", "pod", "default/web-1"),
+		Args: onePod("explain displacement"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := textOrJSON(output); err != nil {
 				return err

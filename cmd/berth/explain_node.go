@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,27 +84,9 @@ func explainNode(w io.Writer, settings settings, objects []runtime.Object, name,
 	return answer.Text(w, time.Now(), all)
 }
 
-// exactlyOne demands one name.
-func exactlyOne(command, what, example string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return fmt.Errorf("%s: %d names given: want one %s, e.g. berth %s %s", command, len(args), what, command, example)
-		}
-		return nil
-	}
-}
-
 func textOrJSON(output string) error {
 	if output != "text" && output != "json" {
 		return fmt.Errorf("-o %q: must be text or json", output)
 	}
 	return nil
-}
-
-// inNamespace splits NAMESPACE/NAME; without a namespace it is the default one.
-func inNamespace(arg string) (namespace, name string) {
-	if namespace, name, both := strings.Cut(arg, "/"); both {
-		return namespace, name
-	}
-	return "default", arg
 }

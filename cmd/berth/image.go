@@ -30,6 +30,9 @@ func imageCommand() *cobra.Command {
 its agent runs or not. A node that uses containerd has its images there (ctr -n k8s.io images).
 Images are unpacked where they cannot do harm: one that tries to is refused, or has no device files.
 How large one may be: 32 GiB and 500,000 files.`,
+		Example: `  berth image pull busybox:1
+  docker save app:v2 | berth image load -
+  berth image ls`,
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.root, "root-dir", "", "directory of the node's agent, which has its images in images; without it "+real.DefaultRoot+", berth agent's, or that of berth up --real-node, whichever has images")
@@ -43,7 +46,7 @@ func (f *imageFlags) pullCommand() *cobra.Command {
 	var user string
 	var password bool
 	cmd := &cobra.Command{
-		Use: "pull NAME...", Short: "Bring images from their registries", Args: cobra.MinimumNArgs(1),
+		Use: "pull NAME...", Short: "Bring images from their registries", Args: oneOrMore("image pull", "image", "busybox:1"),
 		Long: `Brings images from their registries, that for this machine where there are several. A registry is asked
 over plain HTTP only if it is on this machine.`,
 		Example: `  berth image pull busybox:1
@@ -93,7 +96,7 @@ func registryAuth(in io.Reader, user string, password bool) (*store.Auth, error)
 func (f *imageFlags) loadCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
-		Use: "load FILE", Short: "Bring the images of a tar file", Args: cobra.ExactArgs(1),
+		Use: "load FILE", Short: "Bring the images of a tar file", Args: exactlyOne("image load", "tar file", "app.tar"),
 		Long: `Brings the images of a tar file of "docker save" or with an OCI layout, packed or not; - is standard input.`,
 		Example: `  docker save app:v2 | berth image load -
   berth image load app.tar --name app:v2`,
@@ -152,7 +155,7 @@ A built-in image is made from berth itself, and made again when an agent starts.
 
 func (f *imageFlags) removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: cobra.MinimumNArgs(1),
+		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: oneOrMore("image rm", "image", "app:v2"),
 		Long: `Removes names, and images with their last ones; an id or a name with a digest removes the image with all its names.
 What a container uses of an image stays until that is removed.`,
 		RunE: func(cmd *cobra.Command, names []string) error {

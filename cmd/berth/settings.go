@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -31,6 +33,9 @@ func configFlag(flags *pflag.FlagSet, files *[]string) {
 func loadConfig(files []string) (settings, error) {
 	s := settings{berth: config.Default(), scheduler: config.DefaultKubeScheduler(), kubelet: config.DefaultKubelet()}
 	docs, err := config.Documents(files)
+	if unread := (*fs.PathError)(nil); errors.As(err, &unread) {
+		return s, fmt.Errorf("--config %s: %w", unread.Path, unread.Err)
+	}
 	if err != nil {
 		return s, err
 	}

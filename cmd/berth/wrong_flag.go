@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -15,8 +17,13 @@ var wants = map[string]string{
 	"float32": "a number", "float64": "a number", "bool": "true or false", "duration": "a duration, such as 90s or 5m",
 }
 
-// wrongFlag says of a flag's value that does not parse what would be right; other errors stay as they are.
-func wrongFlag(err error) error {
+// wrongFlag says of a flag's value that does not parse what would be right, and of a flag that is not there where
+// those that are can be read, and which ones go on as it does.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		return fmt.Errorf("%w%s; see `%s --help`", err, goingOn(cmd.Flags(), unknown), cmd.CommandPath())
+	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err
@@ -29,4 +36,18 @@ func wrongFlag(err error) error {
 		return fmt.Errorf("--%s %s: want %s", f.Name, strconv.Quote(invalid.GetValue()), want)
 	}
 	return fmt.Errorf("--%s %s: %w", f.Name, strconv.Quote(invalid.GetValue()), errors.Unwrap(invalid))
+}
+
+// goingOn suggests the flags whose names begin with what was given.
+func goingOn(flags *pflag.FlagSet, given *pflag.NotExistError) string {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if given.GetSpecifiedShortnames() == "" && !f.Hidden && strings.HasPrefix(f.Name, given.GetSpecifiedName()) {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	return ": did you mean " + strings.Join(names, " or ") + "?"
 }
