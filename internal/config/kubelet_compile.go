@@ -1,9 +1,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,7 +76,7 @@ func (f *faults) eviction(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
 	}
 	thresholds, found := e.read(k.EnforceNodeAllocatable)
 	for _, fault := range found {
-		f.add("%s.%s: %q: %w%s", fault.field, fault.signal, fault.value, fault.err, suggestion(fault.signal))
+		f.add("%s.%s: %q: %w%s", fault.field, fault.signal, fault.value, fault.inWords(), suggestion(fault.signal))
 	}
 	for _, name := range sortedKeys(e.Hard) {
 		if strings.HasPrefix(name, "containerfs.") {
@@ -84,6 +86,16 @@ func (f *faults) eviction(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
 	k.Pressure = pressure.Config{Thresholds: thresholds, Transition: orIfZero(c.EvictionPressureTransitionPeriod.Duration, 5*time.Minute),
 		MaxPodGrace: int64(c.EvictionMaxPodGracePeriod), LocalStorage: or(c.LocalStorageCapacityIsolation, true)}
 	f.notNegative("evictionPressureTransitionPeriod", k.Pressure.Transition)
+}
+
+// inWords is the fault, with examples where the reader of numbers has only rules.
+func (s *signalFault) inWords() error {
+	for _, unread := range []error{resource.ErrFormatWrong, resource.ErrNumeric, resource.ErrSuffix, strconv.ErrSyntax} {
+		if errors.Is(s.err, unread) {
+			return errors.New("must be an amount such as 100Mi, or a share such as 5%")
+		}
+	}
+	return s.err
 }
 
 // lacking warns of default thresholds that are off because others are given (kubernetes#121809).

@@ -92,11 +92,11 @@ memorySwap: {swapBehavior: NoSwap}
 func TestBadKubeletFilesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"evictionHard: {memory.available: \"-1\"}":                         `evictionHard.memory.available: "-1": eviction threshold memory.available must be positive: -1`,
-		"evictionHard: {memory.available: 1Gb}":                            `evictionHard.memory.available: "1Gb": quantities must match`,
+		"evictionHard: {memory.available: 1Gb}":                            `evictionHard.memory.available: "1Gb": must be an amount such as 100Mi, or a share such as 5%`,
 		"evictionHard: {memory.available: 101%}":                           "must be <= 100%: 101%",
 		"evictionHard: {memory.available: -5%}":                            "must be >= 0%: -5%",
 		"evictionHard: {memory.available: NaN%}":                           "must be <= 100%: NaN%",
-		"evictionHard: {memory.available: many%}":                          `evictionHard.memory.available: "many%"`,
+		"evictionHard: {memory.available: many%}":                          `evictionHard.memory.available: "many%": must be an amount such as 100Mi, or a share such as 5%`,
 		"evictionHard: {memory.available: NaN, nodefs.available: \"-1\"}":  "nodefs.available must be positive: -1",
 		"evictionHard: {a: 1Gi}\nevictionSoft: {memory.available: 1Gi}":    "grace period must be specified",
 		"evictionHard: {memory.avaliable: 1Gi}":                            "unsupported eviction signal memory.avaliable; did you mean memory.available?",
