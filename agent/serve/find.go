@@ -47,13 +47,13 @@ func tell(w http.ResponseWriter, err error) {
 	_, _ = io.WriteString(w, err.Error()) // without a newline: it becomes a Status's message
 }
 
-// podOf is the pod that the request's path names.
-func podOf(r *http.Request, n *Node) (*corev1.Pod, error) {
+// podOf is the pod that the request's path names; lacks is what a simulated one cannot give.
+func podOf(r *http.Request, n *Node, lacks string) (*corev1.Pod, error) {
 	namespace, name, uid := r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("uid")
 	for _, p := range n.Pods() {
 		if p.Namespace == namespace && p.Name == name && (uid == "" || string(p.UID) == uid) {
 			if n.Runtime == nil {
-				return nil, refuse(http.StatusBadRequest, "pod %q is simulated by node %q: it has no processes, and writes no logs", name, n.Name)
+				return nil, refuse(http.StatusBadRequest, "pod %q is simulated by node %q: it has no processes, and %s", name, n.Name, lacks)
 			}
 			return p, nil
 		}

@@ -26,7 +26,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 		tell(w, err)
 		return
 	}
-	p, err := podOf(r, n)
+	p, err := podOf(r, n, "writes no logs")
 	if err != nil {
 		tell(w, err)
 		return

@@ -48,7 +48,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, n *Node) {
 // stream finds the container and hands the connection to where the runtime streams.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, ask func(id string, tty bool, want streams) (string, error)) {
 	location, err := func() (string, error) {
-		p, err := podOf(r, n)
+		p, err := podOf(r, n, "nothing can be run in it or attached to")
 		if err != nil {
 			return "", err
 		}
@@ -73,7 +73,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, ask fun
 // port it is for; over a WebSocket the request does.
 func (s *Server) portForward(w http.ResponseWriter, r *http.Request, n *Node) {
 	location, err := func() (string, error) {
-		p, err := podOf(r, n)
+		p, err := podOf(r, n, "nothing in it listens at a port")
 		if err != nil {
 			return "", err
 		}
