@@ -135,7 +135,7 @@ func TestAChangeBesideTheMarkIsOne(t *testing.T) {
 		"labels":           {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no mark"},
 		"an older mark":    {&over, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
 		"another's before": {&foreign, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
-		"another's mark":   {nil, func(p *corev1.Pod) { p.Status.Conditions[1] = foreign }, "0 left, 1 entries, True PreemptionByScheduler"},
+		"another's mark":   {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], foreign) }, "0 left, 1 entries, True PreemptionByScheduler"},
 		"deletion": {nil, func(p *corev1.Pod) {
 			now, grace := metav1.Now(), int64(30)
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &grace
