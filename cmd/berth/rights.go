@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
 )
 
 // askWithin bounds the questions that are asked before a part starts.
@@ -50,20 +51,44 @@ func whoAmI(ctx context.Context, client kubernetes.Interface) string {
 	return me.Status.UserInfo.Username
 }
 
-// nodeOf is the node that a credential is for; empty if it is not a node's.
+// nodeOf is the node that a credential is for; empty if it is not a node's. The server is asked only where the credential is no
+// certificate: it may not be there yet when an agent starts.
 func nodeOf(ctx context.Context, config *rest.Config) string {
+	if name := certified(config); name != "" {
+		return name
+	}
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return ""
 	}
-	name, ok := strings.CutPrefix(whoAmI(ctx, client), "system:node:")
+	name, ok := strings.CutPrefix(whoAmI(ctx, client), nodeUser)
 	if !ok {
 		return ""
 	}
 	return name
 }
+
+// certified is the node that a client certificate is for.
+func certified(config *rest.Config) string {
+	loaded := rest.CopyConfig(config)
+	if err := rest.LoadTLSFiles(loaded); err != nil {
+		return "" // whoever connects is told
+	}
+	chain, err := cert.ParseCertsPEM(loaded.CertData)
+	if err != nil {
+		return ""
+	}
+	name, ok := strings.CutPrefix(chain[0].Subject.CommonName, nodeUser)
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// nodeUser is what the names of nodes' users begin with.
+const nodeUser = "system:node:"
 
 // inWords adds what to do to errors that say it badly.
 func inWords(err error) error {
