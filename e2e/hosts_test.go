@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,9 +28,8 @@ func newHosts(t testing.TB, n int) *hosts {
 			testkit.Skip(t, "network namespaces", "root, ip and nsenter are needed to make them")
 		}
 	}
-	// Of the range for tests between networks (RFC 2544), a part of this process's own.
 	pid := os.Getpid()
-	h := &hosts{t: t, bridge: fmt.Sprintf("berth%d", pid), network: fmt.Sprintf("198.%d.%d", 18+pid/256%2, pid%256)}
+	h := &hosts{t: t, bridge: fmt.Sprintf("berth%d", pid), network: freeNetwork(t, pid)}
 	t.Cleanup(func() {
 		for i := range n {
 			_ = exec.Command("ip", "netns", "delete", h.name(i+1)).Run() // with its end of the cable
@@ -48,6 +49,24 @@ func newHosts(t testing.TB, n int) *hosts {
 		h.ip("-n", h.name(i), "route", "add", "default", "via", h.address(0))
 	}
 	return h
+}
+
+// freeNetwork is a part of the range for tests between networks (RFC 2544) in which this machine has no address: a test that was
+// killed has left its bridge.
+func freeNetwork(t testing.TB, from int) string {
+	t.Helper()
+	taken, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := from; i < from+512; i++ {
+		network := fmt.Sprintf("198.%d.%d", 18+i/256%2, i%256)
+		if !slices.ContainsFunc(taken, func(a net.Addr) bool { return strings.HasPrefix(a.String(), network+".") }) {
+			return network
+		}
+	}
+	t.Fatal("no network is free in 198.18.0.0/15")
+	return ""
 }
 
 func (h *hosts) ip(args ...string) {
